@@ -97,3 +97,17 @@ export function encodeFloat64(value: number): JsonValue {
   scratch.setFloat64(0, value, true);
   return { $float: Buffer.from(scratch.buffer).toString("base64") };
 }
+
+/** A number as JavaScript has it: bigint for an int64, number for a float64, null for any other type. */
+export function numericOf(value: JsonValue | undefined): bigint | number | null {
+  if (typeof value === "number") return value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  switch (typeOf(value)) {
+    case "int64":
+      return int64Of(value);
+    case "float64":
+      return float64Of(value);
+    default:
+      return null;
+  }
+}
