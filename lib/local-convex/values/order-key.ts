@@ -17,8 +17,12 @@ const TAG_ARRAY = "\x12";
 const TAG_OBJECT = "\x15";
 /** Ends strings, bytes, arrays and objects. Below every tag, so a prefix sorts before what extends it. */
 const END = "\x00";
-/** Follows a NUL inside a string or bytes. Above every tag, so it cannot be read as an END and a next part. */
-const ESCAPED_NUL = "\x00\xff";
+/*
+ * Inside strings and bytes 0x00 is written 01 01 and 0x01 is written 01 02, so a body never holds an END. Convex
+ * itself writes 0x00 as 00 FF; then the key of "a" is a prefix of the key of "a\0", and a range made of all keys
+ * with a prefix, which is how equality is read from an index, would return both.
+ */
+const ESCAPE = "\x01";
 
 const scratch = new DataView(new ArrayBuffer(8));
 const MAX_INT64_KEY = `${TAG_INT64}\xff\xff\xff\xff\xff\xff\xff\xff`;
@@ -110,17 +114,21 @@ export function getField(document: JsonObject, path: string): JsonValue | undefi
 function encodeText(tag: string, text: string): string {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (code > 0x7f || code === 0) return tag + escapedUtf8(text) + END;
+    if (code > 0x7f || code <= 1) return tag + escapedUtf8(text) + END;
   }
   return tag + text + END;
 }
 
 function escapedUtf8(text: string): string {
-  return escapeNuls(Buffer.from(text, "utf8").toString("latin1"));
+  return escape(Buffer.from(text, "utf8").toString("latin1"));
 }
 
-function escapeNuls(bytes: string): string {
-  return bytes.includes("\0") ? bytes.replaceAll("\0", ESCAPED_NUL) : bytes;
+function escape(bytes: string): string {
+  let escaped = bytes;
+  if (escaped.includes("\x01")) escaped = escaped.replaceAll("\x01", `${ESCAPE}\x02`);
+  // The order matters: this one writes bytes that the line above would escape again.
+  if (escaped.includes("\x00")) escaped = escaped.replaceAll("\x00", `${ESCAPE}\x01`);
+  return escaped;
 }
 
 function encodeComposite(value: JsonValue[] | JsonObject): string {
@@ -135,7 +143,7 @@ function encodeComposite(value: JsonValue[] | JsonObject): string {
     case "float64":
       return encodeFloat64Key(value);
     case "bytes":
-      return TAG_BYTES + escapeNuls(binaryFromBase64(encodedText(value, "$bytes"))) + END;
+      return TAG_BYTES + escape(binaryFromBase64(encodedText(value, "$bytes"))) + END;
     default:
   }
   let key = TAG_OBJECT;
