@@ -2,12 +2,12 @@ import { type GenericValidator, type Value, convexToJson, v } from "convex/value
 import { describe, expect, test } from "vitest";
 import { encodeId } from "../../../lib/local-convex/values/doc-id.ts";
 import type { JsonValue } from "../../../lib/local-convex/values/json.ts";
+import { renderValidator } from "../../../lib/local-convex/values/render-validator.ts";
 import {
   type DocumentCheck,
   type ValidatorJson,
   compileDocumentValidator,
   compileValidator,
-  renderValidator,
 } from "../../../lib/local-convex/values/validator.ts";
 
 const INTERNAL = Uint8Array.from({ length: 16 }, (_, i) => i);
