@@ -52,7 +52,7 @@ export function moveClock(
   if (!Number.isSafeInteger(advanceMs) || advanceMs < 0) {
     throw new RangeError(`a test clock never goes backwards: cannot advance by ${advanceMs} ms`);
   }
-  if (!isRate(rate)) throw new RangeError(`the rate must be from 0 to ${RATE_MAX}, not ${rate}`);
+  if (!isRate(rate)) throw new RangeError(`the rate must be from 0 to ${RATE_MAX}`);
   return {
     anchorVirtualMs: virtualNowMs(state, realMs) + advanceMs,
     anchorRealMs: Math.max(realMs, state.anchorRealMs),
@@ -68,11 +68,10 @@ export function parseClockState(text: string): ClockState {
   } catch (cause) {
     throw new ClockFileError("the clock file is not JSON", { cause });
   }
-  const { anchorVirtualMs, anchorRealMs, rate } = (value ?? {}) as Record<string, unknown>;
-  if (!isInstant(anchorVirtualMs) || !isInstant(anchorRealMs) || !isRate(rate)) {
+  if (!isClockState(value)) {
     throw new ClockFileError("the clock file needs anchorVirtualMs, anchorRealMs and rate");
   }
-  return { anchorVirtualMs, anchorRealMs, rate };
+  return { anchorVirtualMs: value.anchorVirtualMs, anchorRealMs: value.anchorRealMs, rate: value.rate };
 }
 
 /** The text of a clock file. */
@@ -112,6 +111,12 @@ function readClockFile(path: string): ClockState {
     throw new ClockFileError(`the clock file ${path} cannot be read`, { cause });
   }
   return parseClockState(text);
+}
+
+function isClockState(value: unknown): value is ClockState {
+  if (typeof value !== "object" || value === null) return false;
+  if (!("anchorVirtualMs" in value && "anchorRealMs" in value && "rate" in value)) return false;
+  return isInstant(value.anchorVirtualMs) && isInstant(value.anchorRealMs) && isRate(value.rate);
 }
 
 function isInstant(value: unknown): value is number {
