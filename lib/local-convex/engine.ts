@@ -1,0 +1,235 @@
+/**
+ * The engine in one process: opens the database, loads the functions, runs what is called and what is due.
+ * `server.ts` puts HTTP in front of it; tests and benches call it directly.
+ */
+import { resolve } from "node:path";
+import { bundleFunctions } from "./bundle.ts";
+import { Catalog, type TableSpec } from "./catalog.ts";
+import { systemClock, type EngineClock } from "./clock.ts";
+import { Crons } from "./crons.ts";
+import { Executor, type ExecutorCounts } from "./executor.ts";
+import { SYSTEM_CALLER, type Caller, type UdfType } from "./invocation.ts";
+import { InternalIds } from "./internal-ids.ts";
+import { loadModules, type LoadedModules, type SchemaExport } from "./modules.ts";
+import { seededRandom } from "./random.ts";
+import { Runtime, type CallResult, type ReportSink } from "./runtime.ts";
+import { sandboxGlobals } from "./sandbox.ts";
+import { JOBS_TABLE } from "./scheduled-jobs.ts";
+import { Scheduler } from "./scheduler.ts";
+import { Storage } from "./storage.ts";
+import { StuckGuard } from "./stuck-guard.ts";
+import { syscallTable } from "./syscalls.ts";
+import { Timers } from "./timers.ts";
+import { Transaction, type TransactionHost } from "./transaction.ts";
+import type { JsonObject } from "./values/json.ts";
+import { compileDocumentValidator } from "./values/validator.ts";
+
+export interface EngineOptions {
+  /** SQLite file; made when it does not exist. */
+  dataFile: string;
+  /** The `convex/` folder. */
+  functionsDir: string;
+  /** `process.env` of the functions. Values of names ending in SECRET, SECRETS or KEY never leave in a text. */
+  env?: Record<string, string>;
+  clock?: EngineClock;
+  /** Transactions running at one time; 1 never conflicts. */
+  concurrency?: number;
+  /** Makes ids, randomness and delays repeatable. Default: from the system. */
+  seed?: number;
+  /** Refuses to grow the file past this many 4 KiB pages. */
+  pagesMax?: number;
+  onReport?: ReportSink;
+  /** Called once when the database can no longer be written. */
+  onFatal?: (error: Error) => void;
+  /** Faults for tests and simulations. */
+  inject?: {
+    syscallLatencyMs?: () => number;
+    conflict?: () => boolean;
+    beforeWrite?: (table: string) => void;
+  };
+}
+
+export class Engine {
+  private constructor(
+    readonly runtime: Runtime,
+    private readonly options: EngineOptions,
+    private readonly env: Readonly<Record<string, string>>,
+  ) {}
+
+  static async create(options: EngineOptions): Promise<Engine> {
+    const clock = options.clock ?? systemClock;
+    const storage = Storage.open(
+      options.dataFile,
+      options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax },
+    );
+    try {
+      const catalog = new Catalog(storage);
+      const random = seededRandom(options.seed ?? (Math.random() * 2 ** 32) >>> 0);
+      const env = {
+        CONVEX_CLOUD_URL: "http://127.0.0.1",
+        CONVEX_SITE_URL: "http://127.0.0.1",
+        ...options.env,
+      };
+      const sink = options.onReport ?? (() => undefined);
+      const latency = options.inject?.syscallLatencyMs ?? (() => 0);
+      const runtime = new Runtime(
+        storage,
+        catalog,
+        clock,
+        new Timers(clock),
+        new StuckGuard(),
+        random,
+        latency,
+        secretsOf(env),
+        sink,
+      );
+      runtime.scheduler = new Scheduler(runtime);
+      runtime.crons = new Crons(runtime);
+      runtime.executor = makeExecutor(runtime, options, new InternalIds(storage, random));
+      const engine = new Engine(runtime, options, env);
+      await engine.load();
+      await runtime.scheduler.start();
+      await runtime.crons.start();
+      return engine;
+    } catch (error) {
+      storage.close();
+      throw error;
+    }
+  }
+
+  /** Bundles and loads the functions folder again and brings tables and indexes in line with its schema. */
+  async load(): Promise<void> {
+    const { runtime } = this;
+    const functionsDir = resolve(this.options.functionsDir);
+    const globals = sandboxGlobals(syscallTable(runtime), runtime.clock, this.env);
+    const modules: LoadedModules = loadModules(await bundleFunctions(functionsDir), globals, functionsDir);
+    await runtime.executor.drain();
+    runtime.catalog.apply(
+      tableSpecs(runtime.catalog, modules.schema),
+      modules.schema?.schemaValidation === true,
+    );
+    runtime.modules = modules;
+  }
+
+  query(path: string, args: JsonObject = {}, caller: Caller = SYSTEM_CALLER): Promise<CallResult> {
+    return this.runtime.runQuery(path, args, caller);
+  }
+
+  mutation(path: string, args: JsonObject = {}, caller: Caller = SYSTEM_CALLER): Promise<CallResult> {
+    return this.runtime.runMutation(path, args, caller);
+  }
+
+  action(path: string, args: JsonObject = {}, caller: Caller = SYSTEM_CALLER): Promise<CallResult> {
+    return this.runtime.runAction(path, args, caller);
+  }
+
+  run(path: string, args: JsonObject, caller: Caller, kind: UdfType | null = null): Promise<CallResult> {
+    return this.runtime.run(path, args, caller, kind);
+  }
+
+  /** Transactions, conflicts and flushes so far. */
+  get counts(): Readonly<ExecutorCounts> {
+    return this.runtime.executor.counts;
+  }
+
+  /** The newest commit timestamp, in nanoseconds. */
+  get timestamp(): bigint {
+    return this.runtime.executor.timestamp;
+  }
+
+  /** Reports a fault that no caller will see. */
+  report(source: string, error: unknown): void {
+    this.runtime.report(source, error);
+  }
+
+  /** When the next scheduled function or cron job is due. */
+  async nextDueMs(): Promise<number | null> {
+    const times = [await this.runtime.scheduler.nextDueMs(), await this.runtime.crons.nextDueMs()];
+    const due = times.filter((time): time is number => time !== null);
+    return due.length === 0 ? null : Math.min(...due);
+  }
+
+  /** Resolves when nothing is running and nothing that is due is waiting. */
+  async settled(): Promise<void> {
+    const { scheduler, crons, clock } = this.runtime;
+    for (;;) {
+      const nextMs = await this.nextDueMs();
+      if (!scheduler.busy && !crons.busy && (nextMs === null || nextMs > clock.nowMs())) return;
+      await new Promise((done) => setTimeout(done, 1));
+    }
+  }
+
+  /** Ends after the transactions that already began; nothing scheduled starts any more. */
+  async close(): Promise<void> {
+    const { runtime } = this;
+    runtime.scheduler.stop();
+    runtime.crons.stop();
+    runtime.timers.stop();
+    await runtime.executor.drain();
+    runtime.stuck.stop();
+    runtime.storage.close();
+  }
+}
+
+export function createEngine(options: EngineOptions): Promise<Engine> {
+  return Engine.create(options);
+}
+
+function makeExecutor(runtime: Runtime, options: EngineOptions, ids: InternalIds): Executor {
+  const { storage, catalog, clock, random } = runtime;
+  const host: TransactionHost = {
+    storage,
+    catalog,
+    commitCount: () => executor.log.count,
+    writtenSince: (count) => executor.log.since(count),
+    nextInternalId: (nowMs) => ids.next(nowMs),
+    ...(options.inject?.beforeWrite === undefined ? {} : { beforeWrite: options.inject.beforeWrite }),
+  };
+  const executor: Executor = new Executor({
+    concurrency: options.concurrency ?? 1,
+    storage,
+    beginTransaction: () => new Transaction(host, clock.nowMs()),
+    nowMs: () => clock.nowMs(),
+    random: () => random.next(),
+    onCommit: (written) => {
+      if (written.has(-catalog.find(JOBS_TABLE)!.number)) runtime.scheduler.poke();
+    },
+    onFatal: (error) => {
+      runtime.scheduler.stop();
+      runtime.crons.stop();
+      options.onFatal?.(error);
+    },
+    ...(options.inject?.conflict === undefined ? {} : { injectConflict: options.inject.conflict }),
+  });
+  return executor;
+}
+
+function tableSpecs(catalog: Catalog, schema: SchemaExport | null): TableSpec[] {
+  return (schema?.tables ?? []).map((table) => {
+    const rules = schema!.schemaValidation ? table.documentType : null;
+    const check = rules === null ? null : compileDocumentValidator(rules);
+    return {
+      name: table.tableName,
+      indexes: table.indexes.map((index) => ({ name: index.indexDescriptor, fields: index.fields })),
+      rules: rules === null ? null : JSON.stringify(rules),
+      checkDocument:
+        check === null
+          ? null
+          : (document: JsonObject) => {
+              const failure = check(document, catalog.tableNameOf);
+              if (failure === null) return;
+              throw new Error(
+                `Failed to insert or update a document in table "${table.tableName}" because it does not match the ` +
+                  `schema: ${failure.message}`,
+              );
+            },
+    };
+  });
+}
+
+function secretsOf(env: Record<string, string>): string[] {
+  return Object.entries(env)
+    .filter(([name]) => /(SECRET|SECRETS|KEY|TOKEN)$/.test(name))
+    .flatMap(([, value]) => value.split(","))
+    .filter((value) => value.length >= 8);
+}

@@ -1,0 +1,259 @@
+/**
+ * Runs transactions: `concurrency` at a time (1 by default, so on one thread nothing ever conflicts), commits
+ * them in groups so that many share one disk flush, and answers only after the flush. Queries take a slot too,
+ * and their answer waits for the flush of what they may have seen.
+ */
+import { RequestError, type StorageError } from "./errors.ts";
+import { CommitLog } from "./commit-log.ts";
+import type { WrittenKeys } from "./read-set.ts";
+import type { Storage } from "./storage.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Commits that share one flush at most; more would only add waiting. */
+const BATCH_MAX = 256;
+/** After this long the runner lets sockets and timers have their turn. */
+const SLICE_MS = 10;
+/** Real Convex re-runs a conflicting mutation four times. */
+const RETRIES_MAX = 4;
+const BACKOFF_FIRST_MS = 100;
+const BACKOFF_MAX_MS = 2_000;
+
+export interface ExecutorOptions {
+  concurrency: number;
+  storage: Storage;
+  beginTransaction: () => Transaction;
+  /** Milliseconds, may be fractional. */
+  nowMs: () => number;
+  random: () => number;
+  onCommit: (written: WrittenKeys) => void;
+  /** The database failed: nothing more can be promised. */
+  onFatal: (error: StorageError | Error) => void;
+  /** Test seam: pretends that a commit conflicted. */
+  injectConflict?: () => boolean;
+}
+
+export interface Committed<T> {
+  value: T;
+  /** Commit timestamp in nanoseconds; of the snapshot for reads. */
+  ts: bigint;
+}
+
+interface Batch {
+  durable: Promise<void>;
+  resolve: () => void;
+  reject: (error: Error) => void;
+  size: number;
+}
+
+/** Counts for the conflict tables and the health page. */
+export interface ExecutorCounts {
+  mutations: number;
+  queries: number;
+  conflicts: number;
+  flushes: number;
+}
+
+export class Executor {
+  readonly log = new CommitLog();
+  readonly counts: ExecutorCounts = { mutations: 0, queries: 0, conflicts: 0, flushes: 0 };
+  private readonly queue: (() => Promise<void>)[] = [];
+  private running = 0;
+  private kicked = false;
+  private batch: Batch | null = null;
+  private lastTs: bigint;
+  private failed: Error | null = null;
+
+  constructor(private readonly options: ExecutorOptions) {
+    this.lastTs = BigInt(options.storage.getMeta("last_ts") ?? "0");
+  }
+
+  /** Newest commit timestamp; it never goes back, not even over restarts. */
+  get timestamp(): bigint {
+    return this.lastTs;
+  }
+
+  /**
+   * Runs `work` as a mutation and commits it. Conflicts re-run it.
+   * @param retriesMax how often a conflict re-runs it before RequestError(OptimisticConcurrencyControlFailure)
+   */
+  async mutation<T>(work: (tx: Transaction) => Promise<T>, retriesMax = RETRIES_MAX): Promise<Committed<T>> {
+    const { value, ts, durable } = await this.inSlot(async () => {
+      for (let attempt = 0; ; attempt++) {
+        const outcome = await this.attempt(work);
+        if (outcome !== null) return outcome;
+        if (attempt >= retriesMax) throw conflictFailure(this.lastConflict);
+        await this.backOff(attempt);
+      }
+    });
+    await durable;
+    return { value, ts };
+  }
+
+  /** Runs `work` on a snapshot. Its writes, if any, are dropped. */
+  async query<T>(work: (tx: Transaction) => Promise<T>): Promise<Committed<T>> {
+    const { value, ts, durable } = await this.inSlot(async () => {
+      for (;;) {
+        const tx = this.begin();
+        try {
+          const result = await work(tx);
+          if (tx.conflict === null) {
+            this.counts.queries++;
+            return { value: result, ts: this.lastTs, durable: this.batch?.durable };
+          }
+        } catch (error) {
+          if (tx.conflict === null) throw error;
+        } finally {
+          this.log.end(tx);
+        }
+      }
+    });
+    await durable;
+    return { value, ts };
+  }
+
+  /** Resolves when nothing runs and everything committed is on disk. */
+  async drain(): Promise<void> {
+    while (this.queue.length > 0 || this.running > 0 || this.batch !== null) await immediate();
+  }
+
+  private lastConflict = "";
+
+  private begin(): Transaction {
+    if (this.failed !== null) throw this.failed;
+    const tx = this.options.beginTransaction();
+    this.log.begin(tx);
+    return tx;
+  }
+
+  /** One run of a mutation; null when it conflicted. */
+  private async attempt<T>(
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<{ value: T; ts: bigint; durable: Promise<void> | undefined } | null> {
+    const tx = this.begin();
+    try {
+      const value = await work(tx);
+      tx.validate();
+      if (this.options.injectConflict?.() === true) {
+        this.counts.conflicts++;
+        this.lastConflict = "injected conflict";
+        return null;
+      }
+      this.counts.mutations++;
+      if (tx.hasWrites) this.commit(tx);
+      return { value, ts: this.lastTs, durable: this.batch?.durable };
+    } catch (error) {
+      if (tx.conflict === null) throw error;
+      this.counts.conflicts++;
+      this.lastConflict = tx.conflict.message;
+      return null;
+    } finally {
+      this.log.end(tx);
+    }
+  }
+
+  private commit(tx: Transaction): void {
+    const { storage, nowMs } = this.options;
+    if (this.failed !== null) throw this.failed;
+    try {
+      if (this.batch === null) {
+        storage.begin();
+        this.batch = newBatch();
+        setImmediate(() => this.flush());
+      }
+      const written = tx.apply();
+      const wallTs = BigInt(Math.floor(nowMs() * 1_000)) * 1_000n;
+      this.lastTs = wallTs > this.lastTs ? wallTs : this.lastTs + 1n;
+      this.log.append(written);
+      this.options.onCommit(written);
+      if (++this.batch.size >= BATCH_MAX) this.flush();
+    } catch (error) {
+      throw this.fail(storage.explain(error));
+    }
+  }
+
+  private flush(): void {
+    const { batch } = this;
+    if (batch === null) return;
+    const { storage } = this.options;
+    this.batch = null;
+    try {
+      storage.setMeta("last_ts", this.lastTs.toString());
+      storage.commit();
+      this.counts.flushes++;
+      batch.resolve();
+    } catch (error) {
+      batch.reject(this.fail(storage.explain(error)));
+    }
+  }
+
+  /** The database refused a write: everything unflushed is undone and refused, and so is all that follows. */
+  private fail(cause: Error): Error {
+    this.failed ??= new RequestError(
+      503,
+      "StorageFailed",
+      `The database cannot be written: ${cause.message}`,
+      { cause },
+    );
+    this.options.storage.rollback();
+    this.batch?.reject(this.failed);
+    this.batch = null;
+    this.options.onFatal(cause);
+    return this.failed;
+  }
+
+  private inSlot<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.queue.push(() => work().then(resolve, reject));
+      this.kick();
+    });
+  }
+
+  private kick(): void {
+    if (this.kicked || this.running >= this.options.concurrency) return;
+    this.kicked = true;
+    // Waiting for the end of this turn of the event loop lets all requests that arrived together share a flush.
+    setImmediate(() => {
+      this.kicked = false;
+      while (this.running < this.options.concurrency && this.queue.length > 0) void this.run();
+    });
+  }
+
+  private async run(): Promise<void> {
+    this.running++;
+    let sliceStartMs = performance.now();
+    for (let job = this.queue.shift(); job !== undefined; job = this.queue.shift()) {
+      await job();
+      if (performance.now() - sliceStartMs < SLICE_MS) continue;
+      await immediate();
+      sliceStartMs = performance.now();
+    }
+    this.running--;
+  }
+
+  private backOff(attempt: number): Promise<void> {
+    const ceilingMs = Math.min(BACKOFF_FIRST_MS * 2 ** attempt, BACKOFF_MAX_MS);
+    return new Promise((resolve) => setTimeout(resolve, ceilingMs * (0.5 + this.options.random() / 2)));
+  }
+}
+
+function newBatch(): Batch {
+  let resolve!: () => void;
+  let reject!: (error: Error) => void;
+  const durable = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // A batch can fail with nobody waiting (all its callers gone); the failure is reported by onFatal.
+  durable.catch(() => undefined);
+  return { durable, resolve, reject, size: 0 };
+}
+
+function conflictFailure(message: string): RequestError {
+  return new RequestError(503, "OptimisticConcurrencyControlFailure", message);
+}
+
+function immediate(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,100 @@
+/** Checks, invokes and explains: the steps shared by outermost and nested calls of one function. */
+import { FunctionError, RequestError } from "./errors.ts";
+import { currentInvocation, type Invocation, type UdfType } from "./invocation.ts";
+import { LIMITS } from "./limits.ts";
+import { canonicalPath, displayPath, type FunctionRecord } from "./modules.ts";
+import type { Runtime } from "./runtime.ts";
+import { checkArgs } from "./values/check-value.ts";
+import type { JsonObject, JsonValue } from "./values/json.ts";
+
+const CONVEX_ERROR = Symbol.for("ConvexError");
+
+const KIND_NAMES: Record<UdfType, string> = { query: "Query", mutation: "Mutation", action: "Action" };
+
+/** Finds a function; `kind` null accepts any. @throws RequestError when it is missing, hidden or of another kind */
+export function resolveFunction(
+  runtime: Runtime,
+  path: string,
+  kind: UdfType | null,
+  mayCallInternal: boolean,
+): FunctionRecord {
+  const canonical = canonicalPath(path);
+  const record = runtime.modules.functions.get(canonical);
+  if (record === undefined || (!record.isPublic && !mayCallInternal)) {
+    throw new FunctionError(
+      `Could not find public function for '${displayPath(canonical).replace(/:default$/, "")}'.`,
+    );
+  }
+  if (kind !== null && record.kind !== kind) {
+    throw new FunctionError(
+      `Trying to execute ${canonical} as ${KIND_NAMES[kind]}, but it is defined as ${KIND_NAMES[record.kind]}.`,
+    );
+  }
+  return record;
+}
+
+/** Checks arguments. @throws Error whose text starts with ArgumentValidationError */
+export function checkArguments(runtime: Runtime, record: FunctionRecord, args: JsonObject): string {
+  checkArgs(args);
+  const failure = record.checkArgs(args, runtime.catalog.tableNameOf);
+  if (failure !== null) throw new Error(`ArgumentValidationError: ${failure.message}`);
+  const text = JSON.stringify([args]);
+  if (text.length > LIMITS.argumentBytes) {
+    throw new Error(
+      `Arguments for ${record.path} are too large (actual: ${text.length} bytes, limit: 16 MiB)`,
+    );
+  }
+  return text;
+}
+
+/**
+ * Runs the function inside its invocation: invoke, wait for syscalls it did not await, check the return value
+ * and the time its own code took.
+ * @returns the value as JSON text
+ */
+export async function invoke(
+  runtime: Runtime,
+  record: FunctionRecord,
+  invocation: Invocation,
+  argsText: string,
+): Promise<string> {
+  const startedMs = performance.now();
+  try {
+    const running = currentInvocation.run(invocation, () => record.invoke(argsText, invocation.requestId));
+    const value = await (invocation.tx === null ? running : runtime.stuck.watch(running, invocation));
+    while (invocation.tail !== null) await invocation.tail;
+    if (invocation.tx !== null) checkUserTime(startedMs, invocation);
+    return checkReturn(runtime, record, value);
+  } finally {
+    invocation.over = true;
+  }
+}
+
+function checkUserTime(startedMs: number, invocation: Invocation): void {
+  const userCodeMs = performance.now() - startedMs - invocation.syscallMs;
+  if (userCodeMs > LIMITS.userCodeMs) {
+    throw new Error(`Function execution timed out (maximum duration: ${LIMITS.userCodeMs / 1000}s)`);
+  }
+}
+
+function checkReturn(runtime: Runtime, record: FunctionRecord, text: string): string {
+  if (record.checkReturns === null) return text;
+  const value = JSON.parse(text) as JsonValue;
+  const failure = record.checkReturns(value, runtime.catalog.tableNameOf);
+  if (failure !== null) throw new Error(`ReturnsValidationError: ${failure.message}`);
+  return text;
+}
+
+/** What user code threw, in the form clients see: `Uncaught Name: text`, then the mapped stack. */
+export function toFunctionError(runtime: Runtime, error: unknown): Error {
+  if (error instanceof FunctionError || error instanceof RequestError) return error;
+  if (!(error instanceof Error)) return new FunctionError(`Uncaught ${runtime.redact(String(error))}`);
+  const stack = (error.stack ?? "").split("\n").filter((line) => line.includes("convex-functions.js:"));
+  const where = stack.slice(0, 8).map((line) => runtime.modules.mapStack(line));
+  const text = runtime.redact([`Uncaught ${error.name}: ${error.message}`, ...where].join("\n"));
+  if (CONVEX_ERROR in error) {
+    const data = JSON.parse((error as unknown as { data: string }).data) as JsonValue;
+    return new FunctionError(text, { data, cause: error });
+  }
+  return new FunctionError(text, { cause: error });
+}

@@ -1,0 +1,65 @@
+/**
+ * One running function and everything its syscalls need. AsyncLocalStorage carries it, so functions that run
+ * at the same time in one realm never see each other's transaction, time or log.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { JsonObject } from "./values/json.ts";
+import type { Random } from "./random.ts";
+import type { QueryRun } from "./query.ts";
+import type { Transaction } from "./transaction.ts";
+
+export type UdfType = "query" | "mutation" | "action";
+
+/** Who calls. `admin` may run internal functions; `identity` is what getUserIdentity answers. */
+export interface Caller {
+  admin: boolean;
+  identity: JsonObject | null;
+  /** From the request, for getRequestMetadata. */
+  ip: string | null;
+  userAgent: string | null;
+}
+
+export const SYSTEM_CALLER: Caller = { admin: true, identity: null, ip: null, userAgent: null };
+
+export interface Invocation {
+  readonly kind: UdfType;
+  /** Canonical path, such as `gate.js:admit`. */
+  readonly path: string;
+  readonly requestId: string;
+  readonly caller: Caller;
+  /** Absent in actions. */
+  readonly tx: Transaction | null;
+  readonly random: Random;
+  readonly logLines: string[];
+  /** 0 for the outermost call. */
+  readonly depth: number;
+  readonly scheduledFunctionId: string | null;
+  readonly queries: Map<number, QueryRun>;
+  nextQueryId: number;
+  paginated: boolean;
+  /** Milliseconds spent inside the engine: user code time is the rest. */
+  syscallMs: number;
+  /** Resolves when every syscall issued so far is done; null while none had to wait. */
+  tail: Promise<unknown> | null;
+  /** Set when the function's promise settled: later syscalls are refused. */
+  over: boolean;
+}
+
+export const currentInvocation = new AsyncLocalStorage<Invocation>();
+
+export function newInvocation(
+  fields: Pick<Invocation, "kind" | "path" | "requestId" | "caller" | "tx" | "random"> & Partial<Invocation>,
+): Invocation {
+  return {
+    logLines: [],
+    depth: 0,
+    scheduledFunctionId: null,
+    queries: new Map(),
+    nextQueryId: 0,
+    paginated: false,
+    syscallMs: 0,
+    tail: null,
+    over: false,
+    ...fields,
+  };
+}

@@ -1,0 +1,200 @@
+/** Loads bundles and finds what they export: functions, schema, crons. */
+import { createRequire, SourceMap } from "node:module";
+import { compileFunction } from "node:vm";
+import type { Bundle } from "./bundle.ts";
+import type { UdfType } from "./invocation.ts";
+import { compileValidator, type ValidatorJson, type ValueCheck } from "./values/validator.ts";
+import type { CronSchedule } from "./cron-schedule.ts";
+import type { JsonObject } from "./values/json.ts";
+
+/** The function object made by `query`, `mutation` or `action` (facts §1.5). */
+interface RegisteredFunction {
+  isQuery?: true;
+  isMutation?: true;
+  isAction?: true;
+  isPublic?: true;
+  isInternal?: true;
+  invokeQuery(args: string): Promise<string>;
+  invokeMutation(args: string): Promise<string>;
+  invokeAction(requestId: string, args: string): Promise<string>;
+  exportArgs(): string;
+  exportReturns(): string;
+}
+
+export interface FunctionRecord {
+  /** Canonical path: `dir/file.js:export`. */
+  readonly path: string;
+  readonly kind: UdfType;
+  readonly isPublic: boolean;
+  readonly checkArgs: ValueCheck;
+  /** Null when the function declares no return type. */
+  readonly checkReturns: ValueCheck | null;
+  /** Runs it: a JSON array of arguments in, a JSON text out. */
+  invoke(args: string, requestId: string): Promise<string>;
+}
+
+export interface CronSpec {
+  name: string;
+  functionPath: string;
+  args: JsonObject;
+  schedule: CronSchedule;
+}
+
+export interface SchemaExport {
+  tables: {
+    tableName: string;
+    indexes: { indexDescriptor: string; fields: string[] }[];
+    searchIndexes: unknown[];
+    vectorIndexes: unknown[];
+    documentType: ValidatorJson | null;
+  }[];
+  schemaValidation: boolean;
+}
+
+export interface LoadedModules {
+  functions: Map<string, FunctionRecord>;
+  crons: CronSpec[];
+  schema: SchemaExport | null;
+  /** Rewrites positions of the bundle in a stack to those of the sources. */
+  mapStack(stack: string): string;
+}
+
+const BUNDLE_FILE = "convex-functions.js";
+
+export function loadModules(
+  bundles: Bundle[],
+  globals: Record<string, unknown>,
+  functionsDir: string,
+): LoadedModules {
+  const functions = new Map<string, FunctionRecord>();
+  const loaded: LoadedModules = { functions, crons: [], schema: null, mapStack: stackMapper(bundles) };
+  for (const bundle of bundles) {
+    for (const [path, exports] of Object.entries(evaluate(bundle, globals, functionsDir))) {
+      if (path === "schema.js") loaded.schema = readSchema(exports);
+      else if (path === "crons.js") loaded.crons = readCrons(exports);
+      else for (const [name, value] of Object.entries(exports)) addFunction(functions, path, name, value);
+    }
+  }
+  return loaded;
+}
+
+/** `dir/file`, `dir/file:export` and `dir/file.js:export` in one form. */
+export function canonicalPath(path: string): string {
+  const colon = path.indexOf(":");
+  const file = colon === -1 ? path : path.slice(0, colon);
+  const name = colon === -1 ? "default" : path.slice(colon + 1);
+  return `${file.endsWith(".js") ? file : `${file}.js`}:${name}`;
+}
+
+/** The short form used in messages: `file:export`, the default export as `file:default`. */
+export function displayPath(canonical: string): string {
+  return canonical.replace(".js:", ":");
+}
+
+function evaluate(
+  bundle: Bundle,
+  globals: Record<string, unknown>,
+  functionsDir: string,
+): Record<string, Record<string, unknown>> {
+  const loaded = { exports: {} as Record<string, Record<string, unknown>> };
+  const scope: Record<string, unknown> =
+    bundle.runtime === "node"
+      ? {
+          Convex: globals["Convex"],
+          console: globals["console"],
+          require: createRequire(`${functionsDir}/package.json`),
+        }
+      : { ...globals, require: refuseRequire };
+  const names = [...Object.keys(scope), "module", "exports"];
+  const run = compileFunction(bundle.code, names, { filename: `${bundle.runtime}-${BUNDLE_FILE}` }) as (
+    ...values: unknown[]
+  ) => void;
+  run(...Object.values(scope), loaded, loaded.exports);
+  return loaded.exports;
+}
+
+function refuseRequire(name: string): never {
+  throw new Error(
+    `Cannot load "${name}" in the default runtime; start the module with "use node" to use Node.`,
+  );
+}
+
+function addFunction(
+  functions: Map<string, FunctionRecord>,
+  path: string,
+  name: string,
+  value: unknown,
+): void {
+  if (value === null || (typeof value !== "function" && typeof value !== "object")) return;
+  const fn = value as RegisteredFunction;
+  const kinds = [fn.isQuery && "query", fn.isMutation && "mutation", fn.isAction && "action"].filter(Boolean);
+  if (kinds.length !== 1 || (fn.isPublic === true) === (fn.isInternal === true)) return;
+  const kind = kinds[0] as UdfType;
+  const returns = JSON.parse(fn.exportReturns()) as ValidatorJson | null;
+  const canonical = `${path}:${name}`;
+  functions.set(canonical, {
+    path: canonical,
+    kind,
+    isPublic: fn.isPublic === true,
+    checkArgs: compileValidator(JSON.parse(fn.exportArgs()) as ValidatorJson),
+    checkReturns: returns === null ? null : compileValidator(returns),
+    invoke: (args, requestId) =>
+      kind === "query"
+        ? fn.invokeQuery(args)
+        : kind === "mutation"
+          ? fn.invokeMutation(args)
+          : fn.invokeAction(requestId, args),
+  });
+}
+
+function readSchema(exports: Record<string, unknown>): SchemaExport {
+  const schema = exports["default"] as { export(): string } | undefined;
+  if (typeof schema?.export !== "function")
+    throw new Error("schema must have a default export made by defineSchema().");
+  const parsed = JSON.parse(schema.export()) as SchemaExport;
+  for (const table of parsed.tables) {
+    if (table.searchIndexes.length > 0 || table.vectorIndexes.length > 0) {
+      throw new Error(
+        `Table ${table.tableName}: search and vector indexes are not supported by local-convex.`,
+      );
+    }
+  }
+  return parsed;
+}
+
+function readCrons(exports: Record<string, unknown>): CronSpec[] {
+  const crons = exports["default"] as { export(): string } | undefined;
+  if (typeof crons?.export !== "function")
+    throw new Error("crons must have a default export made by cronJobs().");
+  const parsed = JSON.parse(crons.export()) as Record<
+    string,
+    { name: string; args: JsonObject[]; schedule: CronSchedule }
+  >;
+  return Object.entries(parsed).map(([name, spec]) => ({
+    name,
+    functionPath: canonicalPath(spec.name),
+    args: spec.args[0] ?? {},
+    schedule: spec.schedule,
+  }));
+}
+
+function stackMapper(bundles: Bundle[]): (stack: string) => string {
+  const maps = new Map<string, SourceMap>();
+  return (stack) =>
+    stack.replaceAll(
+      /(default|node)-convex-functions\.js:(\d+):(\d+)/g,
+      (whole, runtime: string, line, column) => {
+        let map = maps.get(runtime);
+        if (map === undefined) {
+          const text = bundles.find((bundle) => bundle.runtime === runtime)!.sourceMap;
+          maps.set(
+            runtime,
+            (map = new SourceMap(JSON.parse(text) as ConstructorParameters<typeof SourceMap>[0])),
+          );
+        }
+        const entry = map.findEntry(Number(line) - 1, Number(column) - 1);
+        if (!("originalSource" in entry)) return whole;
+        return `../convex/${entry.originalSource}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
+      },
+    );
+}

@@ -1,0 +1,274 @@
+/**
+ * The one door to SQLite. Two physical tables hold everything: documents by (table number, internal id) and
+ * index keys by (index id, key). An internal id is 16 bytes that begin with the creation time, so the
+ * documents table itself is the by_creation_time index. Keys are binary strings (one char per byte).
+ *
+ * Not responsible for: what a document means, transactions of user functions, schema.
+ */
+import { existsSync, statSync } from "node:fs";
+import Database from "better-sqlite3";
+import { StorageError } from "./errors.ts";
+
+/** "HOLD": marks the file as ours, so that a foreign database is never written to. */
+const APPLICATION_ID = 0x484f4c44;
+const FORMAT_VERSION = 1;
+/** Greater than every key: user keys start with a tag of at most 0x15, ids with a creation time. */
+const KEY_MAX = Buffer.alloc(17, 0xff);
+/** 48 MiB of page cache: a million-row table stays on disk, the engine well under 300 MB. */
+const CACHE_KIB = 48 * 1024;
+/** Files up to this size are checked page by page at start (a second or two at most). */
+const CHECK_BYTES_MAX = 256 * 1024 * 1024;
+
+export type Row = [key: string, json: string];
+
+const toBuffer = (key: string): Buffer => Buffer.from(key, "latin1");
+
+export class Storage {
+  private readonly db: Database.Database;
+  private readonly statements;
+
+  private constructor(
+    db: Database.Database,
+    readonly file: string,
+  ) {
+    this.db = db;
+    this.statements = prepare(db);
+  }
+
+  /**
+   * Opens or creates the database file.
+   * @param pagesMax refuses to grow past this many 4 KiB pages (a full disk in miniature)
+   * @throws StorageError when the file is foreign, damaged, of another version or in use
+   */
+  static open(file: string, options: { pagesMax?: number } = {}): Storage {
+    const isNew = !existsSync(file) || statSync(file).size === 0;
+    let db: Database.Database | null = null;
+    try {
+      db = new Database(file, { timeout: 0 });
+      db.pragma("locking_mode = EXCLUSIVE");
+      if (!isNew) checkFile(db, file);
+      db.pragma("journal_mode = WAL");
+      db.pragma("synchronous = FULL");
+      db.pragma(`cache_size = -${CACHE_KIB}`);
+      db.pragma("temp_store = MEMORY");
+      db.pragma("wal_autocheckpoint = 2000");
+      if (isNew) createFile(db);
+      // Taking the write lock now makes a second opener fail at once instead of at its first write.
+      db.exec("BEGIN IMMEDIATE; COMMIT");
+      if (options.pagesMax !== undefined) db.pragma(`max_page_count = ${options.pagesMax}`);
+      return new Storage(db, file);
+    } catch (error) {
+      db?.close();
+      throw describe(error, file);
+    }
+  }
+
+  getDocument(tableNumber: number, id: string): string | null {
+    const row = this.statements.getDocument.get(tableNumber, toBuffer(id)) as [string] | undefined;
+    return row === undefined ? null : row[0];
+  }
+
+  /** Rows of the documents table with lo <= id < hi, in the given order; `hi` null means to the end. */
+  scanDocuments(
+    tableNumber: number,
+    lo: string,
+    hi: string | null,
+    order: "asc" | "desc",
+    limit: number,
+  ): Row[] {
+    const statement = order === "asc" ? this.statements.scanDocumentsAsc : this.statements.scanDocumentsDesc;
+    return latin1Keys(statement.all(tableNumber, toBuffer(lo), hi === null ? KEY_MAX : toBuffer(hi), limit));
+  }
+
+  /** Rows of an index with lo <= key < hi, each with its document, in the given order. */
+  scanIndex(
+    indexId: number,
+    tableNumber: number,
+    lo: string,
+    hi: string | null,
+    order: "asc" | "desc",
+    limit: number,
+  ): Row[] {
+    const statement = order === "asc" ? this.statements.scanIndexAsc : this.statements.scanIndexDesc;
+    return latin1Keys(
+      statement.all(tableNumber, indexId, toBuffer(lo), hi === null ? KEY_MAX : toBuffer(hi), limit),
+    );
+  }
+
+  countDocuments(tableNumber: number): number {
+    return (this.statements.countDocuments.get(tableNumber) as [number])[0];
+  }
+
+  putDocument(tableNumber: number, id: string, json: string): void {
+    this.statements.putDocument.run(tableNumber, toBuffer(id), json);
+  }
+
+  deleteDocument(tableNumber: number, id: string): void {
+    this.statements.deleteDocument.run(tableNumber, toBuffer(id));
+  }
+
+  putIndexKey(indexId: number, key: string): void {
+    this.statements.putIndexKey.run(indexId, toBuffer(key));
+  }
+
+  deleteIndexKey(indexId: number, key: string): void {
+    this.statements.deleteIndexKey.run(indexId, toBuffer(key));
+  }
+
+  /** Removes one bounded batch of an index's keys; returns how many went. */
+  clearIndex(indexId: number, limit: number): number {
+    return this.db
+      .prepare(
+        "DELETE FROM index_keys WHERE index_id = ? AND key IN (SELECT key FROM index_keys WHERE index_id = ? LIMIT ?)",
+      )
+      .run(indexId, indexId, limit).changes;
+  }
+
+  getMeta(name: string): string | null {
+    const row = this.statements.getMeta.get(name) as [string] | undefined;
+    return row === undefined ? null : row[0];
+  }
+
+  setMeta(name: string, value: string): void {
+    this.statements.setMeta.run(name, value);
+  }
+
+  get inTransaction(): boolean {
+    return this.db.inTransaction;
+  }
+
+  begin(): void {
+    this.statements.begin.run();
+  }
+
+  /** Makes everything since `begin` durable: it returns after the log reached the disk. */
+  commit(): void {
+    try {
+      this.statements.commit.run();
+    } catch (error) {
+      this.rollback();
+      throw describe(error, this.file);
+    }
+  }
+
+  rollback(): void {
+    if (this.db.inTransaction) this.statements.rollback.run();
+  }
+
+  /** Turns a driver error raised by any call above into a StorageError. */
+  explain(error: unknown): Error {
+    return describe(error, this.file);
+  }
+
+  close(): void {
+    this.db.close();
+  }
+}
+
+function prepare(db: Database.Database) {
+  const scan = (table: string, order: string) =>
+    table === "documents"
+      ? db
+          .prepare(
+            `SELECT id, value FROM documents WHERE table_number = ? AND id >= ? AND id < ? ORDER BY id ${order} LIMIT ?`,
+          )
+          .raw()
+      : db
+          .prepare(
+            `SELECT k.key, d.value FROM index_keys k CROSS JOIN documents d
+               ON d.table_number = ? AND d.id = substr(k.key, -16)
+             WHERE k.index_id = ? AND k.key >= ? AND k.key < ? ORDER BY k.key ${order} LIMIT ?`,
+          )
+          .raw();
+  return {
+    getDocument: db.prepare("SELECT value FROM documents WHERE table_number = ? AND id = ?").raw(),
+    scanDocumentsAsc: scan("documents", "ASC"),
+    scanDocumentsDesc: scan("documents", "DESC"),
+    scanIndexAsc: scan("index_keys", "ASC"),
+    scanIndexDesc: scan("index_keys", "DESC"),
+    countDocuments: db.prepare("SELECT count(*) FROM documents WHERE table_number = ?").raw(),
+    putDocument: db.prepare("INSERT OR REPLACE INTO documents (table_number, id, value) VALUES (?, ?, ?)"),
+    deleteDocument: db.prepare("DELETE FROM documents WHERE table_number = ? AND id = ?"),
+    putIndexKey: db.prepare("INSERT OR REPLACE INTO index_keys (index_id, key) VALUES (?, ?)"),
+    deleteIndexKey: db.prepare("DELETE FROM index_keys WHERE index_id = ? AND key = ?"),
+    getMeta: db.prepare("SELECT value FROM meta WHERE name = ?").raw(),
+    setMeta: db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"),
+    begin: db.prepare("BEGIN IMMEDIATE"),
+    commit: db.prepare("COMMIT"),
+    rollback: db.prepare("ROLLBACK"),
+  };
+}
+
+function latin1Keys(rows: unknown[]): Row[] {
+  const typed = rows as [Buffer | string, string][];
+  for (const row of typed) row[0] = (row[0] as Buffer).toString("latin1");
+  return typed as Row[];
+}
+
+function createFile(db: Database.Database): void {
+  db.exec(`
+    BEGIN;
+    CREATE TABLE documents (table_number INTEGER NOT NULL, id BLOB NOT NULL, value TEXT NOT NULL,
+      PRIMARY KEY (table_number, id)) WITHOUT ROWID;
+    CREATE TABLE index_keys (index_id INTEGER NOT NULL, key BLOB NOT NULL,
+      PRIMARY KEY (index_id, key)) WITHOUT ROWID;
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    PRAGMA application_id = ${APPLICATION_ID};
+    PRAGMA user_version = ${FORMAT_VERSION};
+    COMMIT;
+  `);
+}
+
+function checkFile(db: Database.Database, file: string): void {
+  const applicationId = db.pragma("application_id", { simple: true });
+  if (applicationId !== APPLICATION_ID) {
+    throw new StorageError(
+      "foreign_database",
+      `${file} is an SQLite database of another program; it was left as it is.`,
+    );
+  }
+  const version = db.pragma("user_version", { simple: true });
+  if (version !== FORMAT_VERSION) {
+    throw new StorageError(
+      "wrong_version",
+      `${file} has format version ${String(version)}, this program reads version ${FORMAT_VERSION}; it was left as it is.`,
+    );
+  }
+  if (statSync(file).size > CHECK_BYTES_MAX) return;
+  const verdict = db.pragma("quick_check(1)", { simple: true });
+  if (verdict !== "ok")
+    throw new StorageError("corrupt", `${file} is damaged (${String(verdict)}); it was left as it is.`);
+}
+
+function describe(error: unknown, file: string): Error {
+  if (error instanceof StorageError) return error;
+  const code = (error as { code?: unknown }).code;
+  const text = error instanceof Error ? error.message : String(error);
+  if (typeof code !== "string" || !code.startsWith("SQLITE")) {
+    if (/directory does not exist/.test(text))
+      return new StorageError("io", `${file} cannot be opened: its folder does not exist.`);
+    return error instanceof Error ? error : new Error(text);
+  }
+  const because = { cause: error };
+  if (code === "SQLITE_NOTADB") {
+    return new StorageError(
+      "not_a_database",
+      `${file} is not a Holdfast database; it was left as it is.`,
+      because,
+    );
+  }
+  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) {
+    return new StorageError("locked", `${file} is in use by another process.`, because);
+  }
+  if (code.startsWith("SQLITE_CORRUPT")) {
+    return new StorageError("corrupt", `${file} is damaged (${text}); it was left as it is.`, because);
+  }
+  if (code === "SQLITE_FULL") {
+    return new StorageError(
+      "full",
+      `${file} cannot grow: the disk is full. What was answered is safe.`,
+      because,
+    );
+  }
+  return new StorageError("io", `${file}: ${text} (${code}).`, because);
+}

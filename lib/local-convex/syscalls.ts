@@ -1,0 +1,142 @@
+/**
+ * Dispatch of syscalls (facts §1.1, §1.2) to the code that serves them. Syscalls of one function run strictly
+ * one after another in issue order; while nothing has to wait, each runs at once, inside the call.
+ */
+import { callNested } from "./nested-call.ts";
+import { databaseAsync, databaseSync } from "./database-syscalls.ts";
+import { notSupported } from "./errors.ts";
+import { currentInvocation, type Invocation } from "./invocation.ts";
+import type { Runtime } from "./runtime.ts";
+import type { SyscallTable } from "./sandbox.ts";
+import { decodeId } from "./values/doc-id.ts";
+import type { JsonObject } from "./values/json.ts";
+
+/** The global `Convex` of user functions, bound to a runtime. */
+export function syscallTable(runtime: Runtime): SyscallTable {
+  return {
+    syscall(op, args) {
+      const invocation = active(op);
+      return timed(invocation, () => databaseSync(runtime, invocation, op, JSON.parse(args) as JsonObject));
+    },
+    asyncSyscall(op, args) {
+      let invocation: Invocation;
+      try {
+        invocation = active(op);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      return inOrder(runtime, invocation, op, JSON.parse(args) as JsonObject);
+    },
+    jsSyscall(op) {
+      throw notSupported(`File storage (${op})`);
+    },
+  };
+}
+
+function active(op: string): Invocation {
+  const invocation = currentInvocation.getStore();
+  if (invocation === undefined) throw new Error(`Can't use database at import time (${op}).`);
+  if (invocation.over) throw new Error(`${invocation.path} has already returned; ${op} came too late.`);
+  return invocation;
+}
+
+/** Runs at once when nothing is pending, else after everything issued before. */
+function inOrder(runtime: Runtime, invocation: Invocation, op: string, args: JsonObject): Promise<string> {
+  const latencyMs = invocation.tx === null ? 0 : runtime.syscallLatencyMs();
+  if (invocation.tail === null && latencyMs === 0 && !MAY_WAIT.has(op)) {
+    try {
+      return Promise.resolve(timed(invocation, () => serveNow(runtime, invocation, op, args)));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+  // Actions have no transaction: their calls may overlap.
+  const before = invocation.tx === null ? null : invocation.tail;
+  const mine = (async () => {
+    if (before !== null) await before.catch(() => undefined);
+    if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
+    const startedMs = performance.now();
+    try {
+      return await (MAY_WAIT.has(op)
+        ? serveLater(runtime, invocation, op, args)
+        : serveNow(runtime, invocation, op, args));
+    } finally {
+      invocation.syscallMs += performance.now() - startedMs;
+    }
+  })();
+  invocation.tail = mine;
+  mine.then(
+    () => settleTail(invocation, mine),
+    () => settleTail(invocation, mine),
+  );
+  return mine;
+}
+
+function settleTail(invocation: Invocation, mine: Promise<unknown>): void {
+  if (invocation.tail === mine) invocation.tail = null;
+}
+
+/** Ops that run user code or leave the transaction, so their answer cannot be there at once. */
+const MAY_WAIT = new Set([
+  "1.0/runUdf",
+  "1.0/actions/query",
+  "1.0/actions/mutation",
+  "1.0/actions/action",
+  "1.0/actions/schedule",
+  "1.0/actions/cancel_job",
+]);
+
+function serveLater(runtime: Runtime, invocation: Invocation, op: string, args: JsonObject): Promise<string> {
+  if (op === "1.0/runUdf") return callNested(runtime, invocation, args);
+  return runtime.serveAction(invocation, op, args);
+}
+
+function serveNow(runtime: Runtime, invocation: Invocation, op: string, args: JsonObject): string {
+  switch (op) {
+    case "1.0/schedule":
+      return JSON.stringify(runtime.scheduler.schedule(needTransaction(invocation, op), invocation, args));
+    case "1.0/cancel_job":
+      runtime.scheduler.cancel(needTransaction(invocation, op), args, invocation.scheduledFunctionId);
+      return "null";
+    case "1.0/getUserIdentity":
+      return JSON.stringify(invocation.caller.identity);
+    case "1.0/getTransactionMetrics":
+      return JSON.stringify(needTransaction(invocation, op).limits.metrics());
+    case "1.0/getFunctionMetadata":
+      return JSON.stringify({ name: invocation.path, componentPath: "" });
+    case "1.0/getDeploymentMetadata":
+      return JSON.stringify({ name: "local-convex", region: null, class: "local" });
+    case "1.0/getRequestMetadata":
+      return JSON.stringify(requestMetadata(invocation));
+    default:
+  }
+  if (/storage|vectorSearch|signJwt|auditLog|createFunctionHandle|ServiceToken|ServiceUrl/i.test(op)) {
+    throw notSupported(op);
+  }
+  if (invocation.tx === null) throw new Error(`Unknown async operation ${op}`);
+  return databaseAsync(runtime, invocation, op, args);
+}
+
+function requestMetadata(invocation: Invocation): JsonObject {
+  const { caller, requestId, scheduledFunctionId } = invocation;
+  return { ip: caller.ip, userAgent: caller.userAgent, requestId, scheduledFunctionId, authToken: null };
+}
+
+export function needTransaction(invocation: Invocation, op: string) {
+  if (invocation.tx === null) throw new Error(`Unknown async operation ${op}`);
+  return invocation.tx;
+}
+
+function timed<T>(invocation: Invocation, work: () => T): T {
+  const startedMs = performance.now();
+  try {
+    return work();
+  } finally {
+    invocation.syscallMs += performance.now() - startedMs;
+  }
+}
+
+/** True for an id of `_scheduled_functions`, which functions may hold but not write. */
+export function tableNumberOf(id: string): number | null {
+  return decodeId(id)?.tableNumber ?? null;
+}

@@ -1,0 +1,304 @@
+/**
+ * One transaction: a snapshot, what was read, and a write overlay that later reads of the same transaction
+ * see. Nothing reaches storage before the commit. Nested mutations mark the overlay and undo to the mark.
+ *
+ * Concurrent commits: a read of an interval that another commit wrote since this transaction began raises
+ * ConflictError, so the values seen always belong to one snapshot.
+ */
+import { ConflictError } from "./errors.ts";
+import { indexKey, type Catalog, type IndexInfo, type TableInfo } from "./catalog.ts";
+import { after, contains, ReadSet, type ReadInterval, type WrittenKeys } from "./read-set.ts";
+import { Limits } from "./limits.ts";
+import { OverlayIndex } from "./overlay-index.ts";
+import { checkDocument } from "./values/check-value.ts";
+import { encodeId } from "./values/doc-id.ts";
+import type { JsonObject } from "./values/json.ts";
+import type { Row, Storage } from "./storage.ts";
+
+/** What a transaction needs from its engine. */
+export interface TransactionHost {
+  readonly storage: Storage;
+  readonly catalog: Catalog;
+  /** Number of commits so far; a transaction begins at this number. */
+  commitCount(): number;
+  /** Keys written by commits numbered above `sinceCount`. */
+  writtenSince(sinceCount: number): Iterable<WrittenKeys>;
+  /** A fresh internal id for a document created now, unique and increasing in this database. */
+  nextInternalId(nowMs: number): { internalId: string; creationTimeMs: number };
+  /** Test seam: called before a write to a table is taken in; may throw. */
+  beforeWrite?: (table: string) => void;
+}
+
+interface PendingDocument {
+  readonly table: TableInfo;
+  readonly internalId: string;
+  /** As stored before this transaction; null when it did not exist. */
+  readonly before: JsonObject | null;
+  after: JsonObject | null;
+  json: string | null;
+}
+
+interface UndoStep {
+  readonly key: string;
+  readonly previous: { after: JsonObject | null; json: string | null } | null;
+}
+
+const documentKey = (tableNumber: number, internalId: string): string => `${tableNumber}:${internalId}`;
+
+export class Transaction {
+  readonly reads = new ReadSet();
+  readonly limits = new Limits();
+  readonly beganAtCount: number;
+  /** Set when a conflict was found: the transaction can no longer commit, whatever user code catches. */
+  conflict: ConflictError | null = null;
+  private readonly pending = new Map<string, PendingDocument>();
+  private readonly overlays = new Map<number, OverlayIndex>();
+  private readonly undoLog: UndoStep[] = [];
+
+  constructor(
+    private readonly host: TransactionHost,
+    readonly nowMs: number,
+  ) {
+    this.beganAtCount = host.commitCount();
+  }
+
+  get hasWrites(): boolean {
+    return this.pending.size > 0;
+  }
+
+  /** The stored JSON text of a document, or null. */
+  get(table: TableInfo, internalId: string): string | null {
+    this.recordRead(this.reads.add(-table.number, internalId, `${internalId}\0`));
+    this.limits.countRange();
+    const json = this.peek(table, internalId);
+    if (json !== null) this.limits.countRead(json.length);
+    return json;
+  }
+
+  /** Creates a document and returns its id. */
+  insert(table: TableInfo, value: JsonObject): string {
+    const { internalId, creationTimeMs } = this.host.nextInternalId(this.nowMs);
+    const id = encodeId(table.number, internalId);
+    this.write(table, internalId, null, { ...value, _creationTime: creationTimeMs, _id: id });
+    return id;
+  }
+
+  /** Replaces the document (null deletes it). `before` is what `get` returned. Writing an equal document is no write. */
+  update(table: TableInfo, internalId: string, before: JsonObject, after: JsonObject | null): void {
+    this.write(table, internalId, before, after);
+  }
+
+  /**
+   * One page of rows with keys in [lo, hi): storage with this transaction's own writes merged in. `next` is
+   * where to go on (the new `lo`, or the new `hi` when descending), null when the range is exhausted.
+   * Records no read: the caller knows what it consumed.
+   */
+  page(source: RowSource, lo: string, hi: string | null, order: "asc" | "desc", limit: number): RowPage {
+    const overlay = this.overlays.get(source.space);
+    const stored = source.scan(this.host.storage, lo, hi, order, limit);
+    const last = stored.length === limit ? stored.at(-1)![0] : null;
+    const next = last === null ? null : order === "asc" ? after(last) : last;
+    const rows = this.withPending(source, stored);
+    if (overlay === undefined || overlay.size === 0) return { rows, next };
+    const merged = rows.filter(([key]) => !overlay.has(key));
+    const from = order === "desc" && next !== null ? next : lo;
+    const to = order === "asc" && next !== null ? next : hi;
+    for (const key of overlay.present(from, to))
+      merged.push([key, this.peek(source.table, source.internalIdOf(key))!]);
+    const direction = order === "asc" ? 1 : -1;
+    merged.sort((a, b) => (a[0] < b[0] ? -direction : direction));
+    return { rows: merged, next };
+  }
+
+  /** Notes an interval that a stream widened; raises ConflictError when another commit wrote into it. */
+  recordRead(interval: ReadInterval): void {
+    if (this.host.commitCount() === this.beganAtCount) return;
+    for (const written of this.host.writtenSince(this.beganAtCount)) {
+      if (written.get(interval.space)?.some((key) => contains(interval, key))) this.fail(interval.space);
+    }
+  }
+
+  /** Final check before the commit. */
+  validate(): void {
+    if (this.conflict !== null) throw this.conflict;
+    if (this.host.commitCount() === this.beganAtCount) return;
+    for (const written of this.host.writtenSince(this.beganAtCount)) {
+      const space = this.reads.touchedBy(written);
+      if (space !== null) this.fail(space);
+    }
+  }
+
+  mark(): number {
+    return this.undoLog.length;
+  }
+
+  /** Takes back every write made after `mark`; reads stay recorded. */
+  undoTo(mark: number): void {
+    while (this.undoLog.length > mark) {
+      const step = this.undoLog.pop()!;
+      const entry = this.pending.get(step.key)!;
+      this.moveKeys(entry, step.previous === null ? entry.before : step.previous.after);
+      if (step.previous === null) {
+        this.pending.delete(step.key);
+      } else {
+        entry.after = step.previous.after;
+        entry.json = step.previous.json;
+      }
+    }
+  }
+
+  /** Writes the overlay into the open storage transaction; returns the keys readers may have depended on. */
+  apply(): WrittenKeys {
+    const written: WrittenKeys = new Map();
+    const { storage } = this.host;
+    for (const { table, internalId, before, after, json } of this.pending.values()) {
+      if (before === null && after === null) continue;
+      addKey(written, -table.number, internalId);
+      if (after === null) storage.deleteDocument(table.number, internalId);
+      else storage.putDocument(table.number, internalId, json!);
+      for (const index of table.indexes) applyIndex(storage, written, index, internalId, before, after);
+    }
+    return written;
+  }
+
+  /** Tables written, for the scheduler and for conflict texts. */
+  writtenTables(): Set<string> {
+    return new Set([...this.pending.values()].map((entry) => entry.table.name));
+  }
+
+  private peek(table: TableInfo, internalId: string): string | null {
+    const entry = this.pending.get(documentKey(table.number, internalId));
+    return entry === undefined ? this.host.storage.getDocument(table.number, internalId) : entry.json;
+  }
+
+  private withPending(source: RowSource, rows: Row[]): Row[] {
+    if (this.pending.size === 0) return rows;
+    for (const row of rows) {
+      const entry = this.pending.get(documentKey(source.table.number, source.internalIdOf(row[0])));
+      if (entry?.json != null) row[1] = entry.json;
+    }
+    return rows;
+  }
+
+  private write(
+    table: TableInfo,
+    internalId: string,
+    before: JsonObject | null,
+    next: JsonObject | null,
+  ): void {
+    this.host.beforeWrite?.(table.name);
+    let json: string | null = null;
+    let bytes = 0;
+    if (next !== null) {
+      bytes = checkDocument(next);
+      table.checkDocument?.(next);
+      json = JSON.stringify(next);
+    }
+    const key = documentKey(table.number, internalId);
+    const entry = this.pending.get(key);
+    this.limits.countWrite(bytes);
+    if (entry === undefined) {
+      const created: PendingDocument = { table, internalId, before, after: before, json: null };
+      this.pending.set(key, created);
+      this.undoLog.push({ key, previous: null });
+      this.moveKeys(created, next);
+      created.after = next;
+      created.json = json;
+      return;
+    }
+    this.undoLog.push({ key, previous: { after: entry.after, json: entry.json } });
+    this.moveKeys(entry, next);
+    entry.after = next;
+    entry.json = json;
+  }
+
+  /** Keeps the per-index overlays equal to the difference between `entry.before` and `next`. */
+  private moveKeys(entry: PendingDocument, next: JsonObject | null): void {
+    const { table, internalId } = entry;
+    if ((entry.after === null) !== (next === null)) {
+      this.overlay(-table.number).set(internalId, next !== null, entry.before !== null);
+    }
+    for (const index of table.indexes) {
+      const from = entry.after === null ? null : indexKey(index, entry.after, internalId);
+      const to = next === null ? null : indexKey(index, next, internalId);
+      if (from === to) continue;
+      const stored = entry.before === null ? null : indexKey(index, entry.before, internalId);
+      const overlay = this.overlay(index.id);
+      if (from !== null) overlay.set(from, false, from === stored);
+      if (to !== null) overlay.set(to, true, to === stored);
+    }
+  }
+
+  private overlay(space: number): OverlayIndex {
+    let overlay = this.overlays.get(space);
+    if (overlay === undefined) this.overlays.set(space, (overlay = new OverlayIndex()));
+    return overlay;
+  }
+
+  private fail(space: number): never {
+    this.conflict = new ConflictError(
+      this.host.catalog.findByNumber(-space)?.name ?? this.tableOfIndex(space),
+    );
+    throw this.conflict;
+  }
+
+  private tableOfIndex(indexId: number): string {
+    return this.host.catalog.tableOfIndex(indexId) ?? String(indexId);
+  }
+}
+
+export interface RowPage {
+  rows: Row[];
+  next: string | null;
+}
+
+/** Where a range reads from: an index, or the documents of a table in creation order. */
+export interface RowSource {
+  readonly table: TableInfo;
+  readonly space: number;
+  scan(storage: Storage, lo: string, hi: string | null, order: "asc" | "desc", limit: number): Row[];
+  internalIdOf(key: string): string;
+}
+
+export function indexSource(table: TableInfo, index: IndexInfo): RowSource {
+  return {
+    table,
+    space: index.id,
+    scan: (storage, lo, hi, order, limit) => storage.scanIndex(index.id, table.number, lo, hi, order, limit),
+    internalIdOf: (key) => key.slice(-16),
+  };
+}
+
+export function documentSource(table: TableInfo): RowSource {
+  return {
+    table,
+    space: -table.number,
+    scan: (storage, lo, hi, order, limit) => storage.scanDocuments(table.number, lo, hi, order, limit),
+    internalIdOf: (key) => key,
+  };
+}
+
+function applyIndex(
+  storage: Storage,
+  written: WrittenKeys,
+  index: IndexInfo,
+  internalId: string,
+  before: JsonObject | null,
+  after: JsonObject | null,
+): void {
+  const from = before === null ? null : indexKey(index, before, internalId);
+  const to = after === null ? null : indexKey(index, after, internalId);
+  if (from !== null) addKey(written, index.id, from);
+  if (from === to) return;
+  if (from !== null) storage.deleteIndexKey(index.id, from);
+  if (to !== null) {
+    storage.putIndexKey(index.id, to);
+    addKey(written, index.id, to);
+  }
+}
+
+function addKey(written: WrittenKeys, space: number, key: string): void {
+  const keys = written.get(space);
+  if (keys === undefined) written.set(space, [key]);
+  else keys.push(key);
+}
