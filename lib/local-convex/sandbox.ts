@@ -41,7 +41,7 @@ export function sandboxGlobals(
     crypto: guardedCrypto(),
     console: functionConsole(),
     process: { env },
-    performance: { now: () => transactionOf()?.tx?.nowMs ?? performance.now() },
+    performance: { now: monotonicMs },
   };
   for (const name of ["fetch", "setTimeout", "setInterval"] as const) {
     const real = globalThis[name] as (...args: unknown[]) => unknown;
@@ -65,6 +65,12 @@ function forbidden(what: string): string {
     `Can't use ${what} in queries and mutations. Please consider using an action. ` +
     "See https://docs.convex.dev/functions/actions for more details."
   );
+}
+
+/** As in real Convex, this one stands still in queries only. */
+function monotonicMs(): number {
+  const invocation = currentInvocation.getStore();
+  return invocation?.kind === "query" ? invocation.tx!.nowMs : performance.now();
 }
 
 function guardedDate(clock: EngineClock): DateConstructor {

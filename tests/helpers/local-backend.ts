@@ -22,9 +22,9 @@ export interface LocalBackendOptions extends Partial<Omit<EngineOptions, "clock"
 
 /** The local engine on a manual clock; a fresh database file unless `dataFile` names one. */
 export interface LocalBackend {
-  query<Answer>(path: string, args?: Record<string, unknown>): Promise<Answer>;
-  mutation<Answer>(path: string, args?: Record<string, unknown>): Promise<Answer>;
-  action<Answer>(path: string, args?: Record<string, unknown>): Promise<Answer>;
+  query: <Answer>(path: string, args?: Record<string, unknown>) => Promise<Answer>;
+  mutation: <Answer>(path: string, args?: Record<string, unknown>) => Promise<Answer>;
+  action: <Answer>(path: string, args?: Record<string, unknown>) => Promise<Answer>;
   /** Moves the clock and runs what falls due on the way, scheduled functions and crons, in order of their time. */
   advanceMs(ms: number): Promise<void>;
   nowMs(): number;

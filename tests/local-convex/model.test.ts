@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { compareValues } from "convex/values";
+import { compareValues, type Value } from "convex/values";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { seededRandom } from "../../lib/local-convex/random.ts";
@@ -14,7 +14,7 @@ import { localBackend, type LocalBackend } from "../helpers/local-backend.ts";
  */
 interface Row {
   _id: string;
-  a?: any;
+  a?: Value;
   b: number;
   text?: string;
 }
@@ -31,7 +31,7 @@ type Step =
 interface Bound {
   op: "eq" | "gt" | "gte" | "lt" | "lte";
   field: "a" | "b";
-  value?: any;
+  value?: Value;
 }
 
 const TRANSACTIONS = 900;
