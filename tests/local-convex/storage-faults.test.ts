@@ -178,6 +178,34 @@ test("a full disk ends the engine with one line, and everything answered before 
   expect(answered.filter((text) => !stored.has(text))).toEqual([]);
 });
 
+test("on a full disk no caller of a shared flush is answered unless all of it is stored", async () => {
+  const full = await localBackend({ functionsDir: FUNCTIONS, dataFile, pagesMax: 400 });
+  const text = "y".repeat(1_000);
+  // More than one flush takes, so that a flush also happens in the middle of a turn.
+  const calls = Array.from({ length: 2_000 }, (_, i) =>
+    full.mutation("faults:addNote", { text: `${i} ${text}` }),
+  );
+  const results = await Promise.allSettled(calls);
+  await full.close();
+  const answered = results.flatMap((result, i) => (result.status === "fulfilled" ? [`${i} ${text}`] : []));
+  const failures = results.filter((result) => result.status === "rejected");
+  expect(failures.length).toBeGreaterThan(0);
+  const backend = await localBackend({ functionsDir: FUNCTIONS, dataFile });
+  const stored = new Set(await backend.query<string[]>("faults:notes"));
+  await backend.close();
+  expect(answered.filter((each) => !stored.has(each))).toEqual([]);
+});
+
+test("creation times increase over restarts although the clock stands still", async () => {
+  for (let round = 0; round < 3; round++) {
+    const backend = await localBackend({ functionsDir: FUNCTIONS, dataFile });
+    for (let i = 0; i < 50; i++) await backend.mutation("faults:addNote", { text: `${round * 50 + i}` });
+    const notes = await backend.query<string[]>("faults:notes");
+    await backend.close();
+    expect(notes.map(Number)).toEqual(Array.from({ length: (round + 1) * 50 }, (_, i) => i));
+  }
+});
+
 function hash(): string {
   return createHash("sha256").update(readFileSync(dataFile)).digest("hex");
 }
