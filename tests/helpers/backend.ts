@@ -8,6 +8,7 @@ export interface Backend {
   /** Moves the clock and runs what falls due on the way, scheduled functions and crons, in order of their time. */
   advanceMs(ms: number): Promise<void>;
   nowMs(): number;
+  /** Every row of a table, `_scheduled_functions` included, oldest first. */
   readAll<Row extends StoredRow>(table: string): Promise<Row[]>;
   /** Writes past all rules, for tests of damaged rows. */
   patchRow(id: string, fields: Record<string, unknown>): Promise<void>;
@@ -29,7 +30,15 @@ export const BACKEND_ENV = {
   HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
 };
 
+export interface BackendOptions {
+  /** Where the clock starts. */
+  readonly startMs: number;
+}
+
+/** Well inside a month, so that a test that moves a few minutes stays in its cycle. */
+const START_MS = Date.UTC(2026, 9, 10, 12);
+
 /** A fresh, empty deployment. */
-export function createBackend(): Promise<Backend> {
-  return convexTestBackend();
+export function createBackend(options: BackendOptions = { startMs: START_MS }): Promise<Backend> {
+  return convexTestBackend(options);
 }
