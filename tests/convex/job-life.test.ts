@@ -165,7 +165,7 @@ describe("lease and fence", () => {
 
   test("a restarted worker takes the job over and its old self is fenced off", async () => {
     const job = await tenant.start({ key: "k", units: 100 });
-    const taken = await tenant.heartbeat({ jobId: job.id, fence: 0, takeOver: true });
+    const taken = await tenant.heartbeat({ jobId: job.id, takeOver: true });
     expect(taken).toMatchObject({ kind: "renewed", job: { fence: 2 } });
     for (const call of [
       tenant.charge({ jobId: job.id, step: 1, units: 10, fence: 1 }),
