@@ -32,7 +32,9 @@ function failsWith(code: string) {
 describe("server secret", () => {
   test("both accepted secrets open, during a rotation", async () => {
     for (const serverSecret of [SERVER_SECRET, SERVER_SECRET_BEFORE]) {
-      expect(await backend.query("health:get", { serverSecret })).toMatchObject({ runs: [] });
+      expect(await backend.query("health:get", { serverSecret })).toMatchObject({
+        nowMs: expect.any(Number),
+      });
     }
   });
 

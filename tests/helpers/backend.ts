@@ -1,4 +1,5 @@
 import { convexTestBackend } from "./convex-test-backend.ts";
+import { localBackend } from "./local-backend.ts";
 
 /** A running deployment of `convex/` with a clock that the test moves. The tests know no engine but this. */
 export interface Backend {
@@ -38,7 +39,12 @@ export interface BackendOptions {
 /** Well inside a month, so that a test that moves a few minutes stays in its cycle. */
 const START_MS = Date.UTC(2026, 9, 10, 12);
 
-/** A fresh, empty deployment. */
+/**
+ * A fresh, empty deployment: on our own engine, or on the official mock when HOLDFAST_TEST_BACKEND is "convex-test".
+ * The same tests pass on both.
+ */
 export function createBackend(options: BackendOptions = { startMs: START_MS }): Promise<Backend> {
-  return convexTestBackend(options);
+  return process.env["HOLDFAST_TEST_BACKEND"] === "convex-test"
+    ? convexTestBackend(options)
+    : localBackend(options);
 }

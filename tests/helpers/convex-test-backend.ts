@@ -40,7 +40,7 @@ export async function convexTestBackend({ startMs }: BackendOptions): Promise<Ba
     await deployment.finishInProgressScheduledFunctions();
   }
 
-  return {
+  const backend: Backend = {
     query: (path, args) => deployment.query(makeFunctionReference<"query">(path), args),
     mutation: (path, args) => deployment.mutation(makeFunctionReference<"mutation">(path), args),
     action: (path, args) => deployment.action(makeFunctionReference<"action">(path), args),
@@ -75,6 +75,9 @@ export async function convexTestBackend({ startMs }: BackendOptions): Promise<Ba
       vi.useRealTimers();
     },
   };
+  // As on a real deployment, the first run of an interval is due when it is deployed.
+  await backend.advanceMs(0);
+  return backend;
 
   /** A cron that fails is the engine's to log; the next one is due all the same. */
   async function runCron(path: string): Promise<void> {
@@ -91,6 +94,6 @@ function readCrons(): Cron[] {
       const count = (schedule as unknown as Record<string, unknown>)[unit];
       return typeof count === "number" ? sum + count * unitMs : sum;
     }, 0);
-    return { path: must(name, "a cron names its function"), everyMs, dueAtMs: Date.now() + everyMs };
+    return { path: must(name, "a cron names its function"), everyMs, dueAtMs: Date.now() };
   });
 }
