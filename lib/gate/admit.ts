@@ -13,7 +13,7 @@ import {
   type RoomNumbers,
 } from "./types.ts";
 
-/** Everything an admission looks at, read in one snapshot. Ended leases have been settled before it is taken. */
+/** Everything an admission looks at, read in one snapshot. */
 export interface AdmissionState {
   readonly nowMs: number;
   readonly cycle: Cycle;

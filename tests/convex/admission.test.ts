@@ -148,6 +148,14 @@ describe("the limit holds", () => {
   });
 });
 
+test("A27: a partial hold is not smaller for a lease that ended", async () => {
+  await backend.advanceMs(1_000);
+  const tenant = await createTenant(backend, { limitUnits: 100 });
+  await tenant.start({ key: "dead", units: 60, leaseMs: 13_000 });
+  await backend.advanceMs(13_500);
+  expect(await tenant.start({ key: "next", units: 100, acceptUnits: 1 })).toMatchObject({ heldUnits: 100 });
+});
+
 describe("keys", () => {
   test("A33: 20 parallel admissions with one key are one job with one hold", async () => {
     const tenant = await createTenant(backend, { limitUnits: 100 });

@@ -8,7 +8,7 @@ import { createEngine } from "../../lib/local-convex/engine.ts";
 import { FunctionError } from "../../lib/local-convex/errors.ts";
 import type { CallResult } from "../../lib/local-convex/runtime.ts";
 import { decodeId } from "../../lib/local-convex/values/doc-id.ts";
-import type { JsonObject, JsonValue } from "../../lib/local-convex/values/json.ts";
+import type { JsonObject } from "../../lib/local-convex/values/json.ts";
 import { must } from "../../lib/shared/assert.ts";
 import { BACKEND_ENV, type Backend, type BackendOptions, type StoredRow } from "./backend.ts";
 
@@ -76,5 +76,5 @@ function encode(args: Record<string, unknown>): JsonObject {
 }
 
 function decode(json: string): unknown {
-  return jsonToConvex(JSON.parse(json) as JsonValue as never);
+  return jsonToConvex(JSON.parse(json));
 }
