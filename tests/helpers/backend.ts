@@ -13,6 +13,8 @@ export interface Backend {
   readAll<Row extends StoredRow>(table: string): Promise<Row[]>;
   /** Writes past all rules, for tests of damaged rows. */
   patchRow(id: string, fields: Record<string, unknown>): Promise<void>;
+  /** How often a transaction lost a conflict and was run again; always 0 on an engine that has none. */
+  conflictCount(): number;
   close(): Promise<void>;
 }
 
@@ -33,17 +35,19 @@ export const BACKEND_ENV = {
 
 export interface BackendOptions {
   /** Where the clock starts. */
-  readonly startMs: number;
+  readonly startMs?: number;
+  /** Transactions that run at one time and may conflict, on an engine that can do so. */
+  readonly concurrency?: number;
 }
 
 /** Well inside a month, so that a test that moves a few minutes stays in its cycle. */
-const START_MS = Date.UTC(2026, 9, 10, 12);
+export const START_MS = Date.UTC(2026, 9, 10, 12);
 
 /**
  * A fresh, empty deployment: on our own engine, or on the official mock when HOLDFAST_TEST_BACKEND is "convex-test".
  * The same tests pass on both.
  */
-export function createBackend(options: BackendOptions = { startMs: START_MS }): Promise<Backend> {
+export function createBackend(options: BackendOptions = {}): Promise<Backend> {
   return process.env["HOLDFAST_TEST_BACKEND"] === "convex-test"
     ? convexTestBackend(options)
     : localBackend(options);

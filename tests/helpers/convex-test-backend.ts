@@ -7,7 +7,7 @@ import { vi } from "vitest";
 import crons from "../../convex/crons";
 import schema from "../../convex/schema";
 import { must } from "../../lib/shared/assert.ts";
-import { BACKEND_ENV, type Backend, type BackendOptions, type StoredRow } from "./backend.ts";
+import { BACKEND_ENV, type Backend, type BackendOptions, START_MS, type StoredRow } from "./backend.ts";
 
 const modules = import.meta.glob("../../convex/**/*.*s");
 
@@ -18,7 +18,7 @@ interface Cron {
 }
 
 /** The official in-memory mock. It runs no crons and knows no clock, so both are played here with fake timers. */
-export async function convexTestBackend({ startMs }: BackendOptions): Promise<Backend> {
+export async function convexTestBackend({ startMs = START_MS }: BackendOptions): Promise<Backend> {
   vi.useFakeTimers({
     now: startMs,
     toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
@@ -70,6 +70,7 @@ export async function convexTestBackend({ startMs }: BackendOptions): Promise<Ba
     async patchRow(id, fields) {
       await deployment.run((ctx) => ctx.db.patch(id as GenericId<"jobs">, fields));
     },
+    conflictCount: () => 0,
     async close() {
       vi.unstubAllEnvs();
       vi.useRealTimers();

@@ -10,10 +10,13 @@ import type { CallResult } from "../../lib/local-convex/runtime.ts";
 import { decodeId } from "../../lib/local-convex/values/doc-id.ts";
 import type { JsonObject } from "../../lib/local-convex/values/json.ts";
 import { must } from "../../lib/shared/assert.ts";
-import { BACKEND_ENV, type Backend, type BackendOptions, type StoredRow } from "./backend.ts";
+import { BACKEND_ENV, type Backend, type BackendOptions, START_MS, type StoredRow } from "./backend.ts";
 
 /** The engine on a SQLite file of its own, with a clock that stands still until the test moves it. */
-export async function localBackend({ startMs }: BackendOptions): Promise<Backend> {
+export async function localBackend({
+  startMs = START_MS,
+  concurrency = 1,
+}: BackendOptions): Promise<Backend> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
   const clock = new ManualClock(startMs);
   const engine = await createEngine({
@@ -22,6 +25,9 @@ export async function localBackend({ startMs }: BackendOptions): Promise<Backend
     env: BACKEND_ENV,
     clock,
     seed: 1,
+    concurrency,
+    // Reads that take a moment make transactions overlap, which is what lets them conflict.
+    ...(concurrency > 1 ? { inject: { syscallLatencyMs: () => 1 } } : {}),
   });
   await engine.settled();
 
@@ -54,6 +60,7 @@ export async function localBackend({ startMs }: BackendOptions): Promise<Backend
         tx.update(table, internal, before, { ...before, ...encode(fields) });
       });
     },
+    conflictCount: () => engine.counts.conflicts,
     async close() {
       await engine.close();
       rmSync(folder, { recursive: true, force: true });
