@@ -38,6 +38,8 @@ export interface BackendOptions {
   readonly startMs?: number;
   /** Transactions that run at one time and may conflict, on an engine that can do so. */
   readonly concurrency?: number;
+  /** Called before each write with the name of its table; throwing fails the write, on an engine that can do so. */
+  readonly beforeWrite?: (table: string) => void;
 }
 
 /** Well inside a month, so that a test that moves a few minutes stays in its cycle. */

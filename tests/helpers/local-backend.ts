@@ -13,10 +13,8 @@ import { must } from "../../lib/shared/assert.ts";
 import { BACKEND_ENV, type Backend, type BackendOptions, START_MS, type StoredRow } from "./backend.ts";
 
 /** The engine on a SQLite file of its own, with a clock that stands still until the test moves it. */
-export async function localBackend({
-  startMs = START_MS,
-  concurrency = 1,
-}: BackendOptions): Promise<Backend> {
+export async function localBackend(options: BackendOptions): Promise<Backend> {
+  const { startMs = START_MS, concurrency = 1, beforeWrite } = options;
   const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
   const clock = new ManualClock(startMs);
   const engine = await createEngine({
@@ -26,8 +24,11 @@ export async function localBackend({
     clock,
     seed: 1,
     concurrency,
-    // Reads that take a moment make transactions overlap, which is what lets them conflict.
-    ...(concurrency > 1 ? { inject: { syscallLatencyMs: () => 1 } } : {}),
+    inject: {
+      // Reads that take a moment make transactions overlap, which is what lets them conflict.
+      syscallLatencyMs: () => (concurrency > 1 ? 1 : 0),
+      ...(beforeWrite === undefined ? {} : { beforeWrite }),
+    },
   });
   await engine.settled();
 
