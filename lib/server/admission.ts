@@ -1,4 +1,5 @@
 import { limits } from "./convex-functions.ts";
+import { BackendError } from "./convex.ts";
 import type { CallerBackend } from "./api/route.ts";
 import type { ServerDeps } from "./deps.ts";
 
@@ -33,13 +34,23 @@ export async function admitWithRefresh<T extends { readonly kind: string }>(
     const leftMs = deadlineMs - deps.nowMs();
     if (isRefreshNeeded(answer)) {
       if (leftMs <= 0) return limitUnknown(1000);
-      await backend.action(limits.refresh, { refreshLease: answer.refreshLease });
+      await refresh(answer.refreshLease, backend, deps);
     } else if (isRefreshPending(answer)) {
       if (leftMs <= 0) return limitUnknown(answer.retryAfterMs);
       await deps.sleep(Math.min(answer.retryAfterMs, leftMs));
     } else {
       return answer as Exclude<T, RefreshNeeded | RefreshPending>;
     }
+  }
+}
+
+/** A refresh that breaks is not the end: the gate decides again, with the limit that it knows. */
+async function refresh(refreshLease: string, backend: CallerBackend, deps: ServerDeps): Promise<void> {
+  try {
+    await backend.action(limits.refresh, { refreshLease });
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error;
+    deps.log({ event: "limit_refresh_failed", fault: error.fault, message: error.message });
   }
 }
 

@@ -45,10 +45,7 @@ export type SettleAnswer =
   | Refused
   | { kind: "lease_lost"; job: Job }
   | NotFound;
-export type PreviewAnswer =
-  | { kind: "would_admit"; heldUnits: number; [number: string]: unknown }
-  | { kind: "would_refuse"; refusal: Refusal }
-  | { kind: "refresh_needed" };
+export type PreviewAnswer = z.output<typeof wire.previewAnswer> | { kind: "refresh_needed" };
 
 export interface RunView {
   name: string;
@@ -70,7 +67,7 @@ export const gate = {
   >("gate:charge"),
   heartbeat: makeFunctionReference<
     "mutation",
-    { jobId: string; fence?: number | undefined; takeOver?: boolean | undefined },
+    { jobId: string; fence: number; takeOver?: boolean | undefined },
     { kind: "renewed"; job: Job } | JobMovedOn
   >("gate:heartbeat"),
   extend: makeFunctionReference<"mutation", { jobId: string; units: number; fence: number }, ExtendAnswer>(
@@ -83,7 +80,7 @@ export const gate = {
   >("gate:settle"),
   preview: makeFunctionReference<
     "query",
-    { units: number; acceptUnits?: number | undefined; nowMs?: number | undefined },
+    Omit<AdmitArgs, "key"> & { key?: string | undefined },
     PreviewAnswer
   >("gate:preview"),
   getJob: makeFunctionReference<"query", { jobId: string }, Job | null>("gate:getJob"),
@@ -110,7 +107,7 @@ export const runner = {
   kill: makeFunctionReference<
     "mutation",
     { jobId: string },
-    { kind: "killed"; job: Job } | { kind: "not_running"; job?: Job } | NotFound
+    { kind: "killed"; job: Job } | { kind: "not_running"; job: Job } | NotFound
   >("runner:kill"),
 };
 
@@ -131,7 +128,7 @@ export const accounts = {
   setLimit: makeFunctionReference<
     "mutation",
     { accountId: string; feature?: string | undefined; limitUnits: number | null },
-    ({ kind: "set" } & Record<string, unknown>) | NotFound
+    { kind: "set"; feature: string; limitUnits: number | null; setAtMs: number } | NotFound
   >("accounts:setLimit"),
   removeLimit: makeFunctionReference<
     "mutation",
@@ -141,7 +138,7 @@ export const accounts = {
   setRate: makeFunctionReference<
     "mutation",
     { accountId: string; jobsPerMinute: number },
-    ({ kind: "set" } & Record<string, unknown>) | NotFound
+    { kind: "set"; account: Account } | NotFound
   >("accounts:setRate"),
 };
 
@@ -151,7 +148,7 @@ export const apiKeys = {
     { accountId: string; keyHashNew: string; prefix: string; name: string; scopes: string[] },
     { kind: "created"; apiKey: ApiKey } | NotFound
   >("apiKeys:create"),
-  list: makeFunctionReference<"query", { accountId: string }, { apiKeys: ApiKey[] }>("apiKeys:list"),
+  list: makeFunctionReference<"query", { accountId: string }, ApiKey[]>("apiKeys:list"),
   revoke: makeFunctionReference<
     "mutation",
     { accountId: string; apiKeyId: string },

@@ -11,17 +11,18 @@ const ACTION_TIMEOUT_MS = 30_000;
  * Why a call gave no value.
  * `conflict`: the backend gave up on it before a commit, so repeating it is safe. · `refused`: the function threw a
  * ConvexError, `refusedCode` is its code. · `failed`: it threw anything else; nothing was committed.
- * · `unreachable`: no answer; whether it was committed is not known.
+ * · `contract`: it was called with arguments it does not take, a fault of ours. · `unreachable`: no answer; whether it was committed is not known.
  */
-export type BackendFault = "conflict" | "refused" | "failed" | "unreachable";
+export type BackendFault = "conflict" | "refused" | "failed" | "contract" | "unreachable";
 
+/** A call that gave no value. It keeps no `cause`: what Convex throws may quote the arguments, the secret among them. */
 export class BackendError extends Error {
   override readonly name = "BackendError";
   readonly fault: BackendFault;
   readonly refusedCode: string | undefined;
 
-  constructor(fault: BackendFault, message: string, options: { cause?: unknown; refusedCode?: string } = {}) {
-    super(message, { cause: options.cause });
+  constructor(fault: BackendFault, message: string, options: { refusedCode?: string } = {}) {
+    super(message);
     this.fault = fault;
     this.refusedCode = options.refusedCode;
   }
@@ -115,6 +116,9 @@ function readFailure(body: string): { code: string; message: string } {
   }
 }
 
+const CONTRACT_FAULT =
+  /^(?:\[[^\]]*\] *)?(?:Arguments|Argument|Returns)ValidationError|Could not find public function/;
+
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 
 async function explain<V>(serverSecret: string, call: Promise<V>): Promise<V> {
@@ -123,23 +127,25 @@ async function explain<V>(serverSecret: string, call: Promise<V>): Promise<V> {
   } catch (error) {
     if (error instanceof BackendError) throw error;
     if (error instanceof ConvexError) {
-      const data = error.data as { code?: unknown; message?: unknown } | null;
-      const code = asText(data?.code);
-      throw new BackendError("refused", asText(data?.message), { cause: error, refusedCode: code });
+      const data = error.data as { code?: unknown; message?: unknown; paginationError?: unknown } | null;
+      // A cursor of another query, or of none, comes back as an error of Convex itself.
+      const code = asText(data?.code) || asText(data?.paginationError);
+      const message = withoutSecrets(asText(data?.message), serverSecret);
+      throw new BackendError("refused", message, { refusedCode: code });
     }
     // fetch throws TypeError when there is no connection and DOMException when the time is up.
     const noAnswer =
       error instanceof TypeError || error instanceof DOMException || error instanceof SyntaxError;
     const raw = error instanceof Error ? error.message : String(error);
-    throw new BackendError(noAnswer ? "unreachable" : "failed", withoutSecrets(raw, serverSecret));
+    const fault = noAnswer ? "unreachable" : CONTRACT_FAULT.test(raw) ? "contract" : "failed";
+    throw new BackendError(fault, withoutSecrets(raw, serverSecret));
   }
 }
 
 const KEY_OR_HASH = /hf_[\w-]+|\b[0-9a-f]{64}\b/g;
 
 /**
- * A message that may be logged. When Convex refuses arguments it quotes them, the server secret among them; the
- * original error is dropped for the same reason.
+ * A message that may be logged. When Convex refuses arguments it quotes them, the server secret among them.
  */
 function withoutSecrets(message: string, serverSecret: string): string {
   return message.replaceAll(serverSecret, "[secret]").replaceAll(KEY_OR_HASH, "[key]");

@@ -54,8 +54,8 @@ export const jobRoutes: readonly Route[] = [
       200: { description: "What an admission would answer at this moment", schema: wire.previewAnswer },
     },
     problems: ["out_of_range", "limit_unknown"],
-    async handle({ body, backend, deps }) {
-      const answer = await backend.query(gate.preview, { ...body, nowMs: deps.nowMs() });
+    async handle({ body, backend }) {
+      const answer = await backend.query(gate.preview, body);
       // A preview writes nothing, so it cannot take the lease that reading the limit needs; an admission can.
       if (answer.kind === "refresh_needed") {
         return refusalResponse({ code: "limit_unknown", retryAfterMs: 1000 });

@@ -27,8 +27,8 @@ const setLimit = (method: "PUT" | "POST", operationId: string): Route =>
       const id = accountId(params);
       const answer = await backend.mutation(accounts.setLimit, { accountId: id, ...body });
       if (answer.kind === "not_found") return noAccount();
-      const { limitUnits, feature = "tokens" } = body;
-      return jsonResponse({ accountId: id, feature, limitUnits });
+      const { feature, limitUnits, setAtMs } = answer;
+      return jsonResponse({ accountId: id, feature, limitUnits, setAtMs });
     },
   });
 
@@ -84,12 +84,12 @@ export const operatorRoutes: readonly Route[] = [
     tag: "Accounts",
     auth: "operator",
     body: wire.rateBody,
-    answers: { 200: { description: "The rate is set", schema: wire.rateAnswer } },
+    answers: { 200: { description: "The account with its new rate", schema: wire.accountAnswer } },
     problems: ["out_of_range", "not_found"],
     async handle({ params, body, backend }) {
       const id = accountId(params);
       const answer = await backend.mutation(accounts.setRate, { accountId: id, ...body });
-      return answer.kind === "not_found" ? noAccount() : jsonResponse({ accountId: id, ...body });
+      return answer.kind === "not_found" ? noAccount() : jsonResponse({ account: answer.account });
     },
   }),
   setLimit("PUT", "setLimit"),
@@ -98,7 +98,7 @@ export const operatorRoutes: readonly Route[] = [
     method: "DELETE",
     path: "/accounts/{accountId}/limits",
     operationId: "removeLimit",
-    summary: "Remove the fixed limit; new jobs are then refused as limit_unknown",
+    summary: "Remove the fixed limit; the last one serves until it is ten minutes old",
     tag: "Accounts",
     auth: "operator",
     answers: { 200: { description: "The limit is removed", schema: wire.limitRemovedAnswer } },
@@ -141,7 +141,8 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 200: { description: "The keys", schema: wire.apiKeyList } },
     problems: ["not_found"],
     async handle({ params, backend }) {
-      return jsonResponse(await backend.query(apiKeys.list, { accountId: accountId(params) }));
+      const listed = await backend.query(apiKeys.list, { accountId: accountId(params) });
+      return jsonResponse({ apiKeys: listed });
     },
   }),
   route({

@@ -37,7 +37,7 @@ function refusalDetail(refused: Refusal): string {
 type JobFault =
   | { kind: "not_found" }
   | { kind: "lease_lost"; job: Job }
-  | { kind: "not_running"; job?: Job }
+  | { kind: "not_running"; job: Job }
   | { kind: "step_conflict"; job: Job; expectedStep: number };
 
 /** The answer when a job is not there, has moved on without the caller, or expects another step. */
@@ -56,10 +56,11 @@ export function jobFaultResponse(fault: JobFault): Response {
     case "not_running":
       return problemResponse(
         "not_running",
-        `The job has ended${fault.job ? ` as ${fault.job.status}` : ""}.`,
-        {
-          extra: fault.job ? { job: fault.job } : {},
-        },
+        // Only a kill answers this for a job that goes on: a worker over HTTP is nothing that could be killed here.
+        fault.job.status === "running"
+          ? "No step runner is at work on this job."
+          : `The job has ended as ${fault.job.status}.`,
+        { extra: { job: fault.job } },
       );
     case "step_conflict":
       return problemResponse("step_conflict", `The next step of this job is ${fault.expectedStep}.`, {

@@ -10,9 +10,9 @@ const UNITS_MAX = Number.MAX_SAFE_INTEGER;
 const LEASE_MS_MIN = 10_000;
 const LEASE_MS_MAX = 120_000;
 const KEY_LENGTH_MAX = 200;
-const KIND_LENGTH_MAX = 64;
+const KIND_LENGTH_MAX = 100;
 const NAME_LENGTH_MAX = 200;
-const RUNNER_STEPS_MAX = 10_000;
+const RUNNER_STEPS_MAX = 1_000;
 const RUNNER_STEP_MS_MAX = 60_000;
 const JOBS_PER_MINUTE_MAX = 10_000_000;
 const PAGE_LIMIT_MAX = 100;
@@ -21,6 +21,9 @@ const PAGE_LIMIT_DEFAULT = 50;
 const units = (minimum: number, description: string) =>
   z.number().int().min(minimum).max(UNITS_MAX).describe(description);
 const ms = (description: string) => z.number().describe(description);
+/** The form of an instant. Whether the day exists is for the backend to say. */
+const ISO_INSTANT =
+  /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?))?$/;
 /** Text that a person or a program chose; control characters would break logs and lists. */
 const text = (lengthMax: number) =>
   z
@@ -144,7 +147,14 @@ export const chargeAnswer = z.object({
 });
 export const settleAnswer = z.object({ job, replayed: z.boolean() });
 export const previewAnswer = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("would_admit"), heldUnits: z.number().int() }),
+  z.object({
+    kind: z.literal("would_admit"),
+    requestedUnits: z.number().int(),
+    heldUnits: z.number().int().describe("The hold that would be given"),
+    usedUnits: z.number().int(),
+    freeUnits: z.number().int().nullable(),
+    limit,
+  }),
   z.object({ kind: z.literal("would_refuse"), refusal }),
 ]);
 export const jobPage = z.object({ jobs: z.array(job), cursor: z.string().nullable() });
@@ -183,9 +193,9 @@ export const limitSetAnswer = z.object({
   accountId: z.string(),
   feature: z.string(),
   limitUnits: z.number().int().nullable(),
+  setAtMs: z.number(),
 });
 export const limitRemovedAnswer = z.object({ accountId: z.string(), removed: z.literal(true) });
-export const rateAnswer = z.object({ accountId: z.string(), jobsPerMinute: z.number().int() });
 export const sweepAnswer = z.object({
   expired: z.number().int(),
   batches: z.number().int(),
@@ -212,24 +222,17 @@ export const admitBody = z.strictObject({
   leaseMs: z.number().int().min(LEASE_MS_MIN).max(LEASE_MS_MAX).optional(),
   runner: runner.optional(),
 });
-export const previewBody = z.strictObject({
-  units: units(1, "Units to hold"),
-  acceptUnits: units(1, "Smallest hold to accept").optional(),
-});
+/** A preview takes what an admission takes, so that a caller can ask first with the very same request. */
+export const previewBody = admitBody.partial({ key: true });
 export const chargeBody = z.strictObject({
   step: z.number().int().min(1).max(UNITS_MAX).describe("Steps are numbered from 1; a repeat charges once"),
   units: units(0, "Units that this step used"),
   fence,
 });
-export const heartbeatBody = z
-  .strictObject({
-    fence: fence.optional(),
-    takeOver: z.boolean().optional().describe("Moves the fence on, so that an older worker loses the job"),
-  })
-  .refine((body) => body.takeOver === true || body.fence !== undefined, {
-    path: ["fence"],
-    message: "This field is needed unless takeOver is true",
-  });
+export const heartbeatBody = z.strictObject({
+  fence: fence.describe("The fence as last answered; any number when taking over"),
+  takeOver: z.boolean().optional().describe("Moves the fence on, so that an older worker loses the job"),
+});
 export const extendBody = z.strictObject({ units: units(1, "Units to add to the hold"), fence });
 export const settleBody = z.strictObject({
   outcome,
@@ -254,10 +257,14 @@ export const accountBody = z.strictObject({
   name: text(NAME_LENGTH_MAX),
   email: z.email().max(254).optional(),
   limitUnits: units(0, "Limit of each cycle; null is unlimited").nullable().optional(),
-  jobsPerMinute: z.number().int().min(1).max(JOBS_PER_MINUTE_MAX).optional(),
-  cycleAnchor: z.iso.datetime({ offset: true }).optional().describe("The instant at which cycles start"),
+  jobsPerMinute: z.number().int().min(0).max(JOBS_PER_MINUTE_MAX).optional(),
+  cycleAnchor: z
+    .string()
+    .regex(ISO_INSTANT, "Must be an ISO date, or a date-time with a zone")
+    .optional()
+    .describe("The instant at which cycles start, such as 2026-01-31T23:30+11:00"),
 });
-export const rateBody = z.strictObject({ jobsPerMinute: z.number().int().min(1).max(JOBS_PER_MINUTE_MAX) });
+export const rateBody = z.strictObject({ jobsPerMinute: z.number().int().min(0).max(JOBS_PER_MINUTE_MAX) });
 export const apiKeyBody = z.strictObject({
   name: text(NAME_LENGTH_MAX).default("API key"),
   scopes: z.array(scope).min(1).max(3).default(["jobs:read", "jobs:write", "usage:read"]),
