@@ -2,7 +2,6 @@
  * The engine's working parts in one place, and how a top-level query, mutation or action is run with them.
  * `engine.ts` puts it together and owns its life; nothing here opens files or sockets.
  */
-import { randomBytes } from "node:crypto";
 import type { Catalog } from "./catalog.ts";
 import type { EngineClock } from "./clock.ts";
 import type { Crons } from "./crons.ts";
@@ -182,6 +181,11 @@ export class Runtime {
     this.sink(source, this.redact(text));
   }
 
+  private newRequestId(): string {
+    const { random } = this;
+    return `${random.nextUint32().toString(16)}${random.nextUint32().toString(16)}`.padEnd(16, "0");
+  }
+
   private logged(invocation: Invocation, result: CallResult): string {
     invocation.logLines.push(...result.logLines);
     return result.valueText;
@@ -197,7 +201,7 @@ export class Runtime {
     return newInvocation({
       kind: record.kind,
       path: record.path,
-      requestId: options.requestId ?? randomBytes(8).toString("hex"),
+      requestId: options.requestId ?? this.newRequestId(),
       caller,
       tx,
       random: seededRandom(this.random.nextUint32()),

@@ -1,7 +1,8 @@
 import { decodeId } from "./doc-id.ts";
 import { type JsonObject, type JsonValue, typeOf } from "./json.ts";
 import { encodeKeyPart } from "./order-key.ts";
-import { renderLiteral, renderValue } from "./render.ts";
+import { renderValidator, unknownValidator } from "./render-validator.ts";
+import { renderValue } from "./render.ts";
 
 /** A validator as `exportArgs`, `exportReturns` and a schema's `documentType` write it. */
 export type ValidatorJson =
@@ -46,12 +47,14 @@ interface Compiled {
   text: string;
 }
 
+const MISMATCH = "Value does not match validator.";
+
 /** Compiles a validator. Throws Error on a validator of an unknown type, as a newer package could send it. */
 export function compileValidator(json: ValidatorJson): ValueCheck {
   const compiled = compile(json);
   return (value, resolveTable) => {
     if (compiled.accepts(value, resolveTable)) return null;
-    return { message: compiled.explain(value, resolveTable, "") ?? "Value does not match validator." };
+    return { message: compiled.explain(value, resolveTable, "") ?? MISMATCH };
   };
 }
 
@@ -60,56 +63,16 @@ export function compileValidator(json: ValidatorJson): ValueCheck {
  * the validator itself are left out as well.
  */
 export function compileDocumentValidator(json: ValidatorJson): DocumentCheck {
-  const check = compileValidator(withoutSystemFields(json));
+  const compiled = compile(withoutSystemFields(json), true);
   return (document, resolveTable) => {
-    // Copying is cheaper than a second kind of object check that would have to skip fields everywhere.
-    const user: JsonObject = {};
-    for (const field in document) {
-      if (field.charCodeAt(0) !== 95) user[field] = document[field]!;
-    }
-    return check(user, resolveTable);
+    if (compiled.accepts(document, resolveTable)) return null;
+    const user = Object.fromEntries(Object.entries(document).filter(([field]) => !isSystemField(field)));
+    return { message: compiled.explain(user, resolveTable, "") ?? MISMATCH };
   };
 }
 
-/** A validator as its source would be written: `v.object({units: v.optional(v.float64())})`. */
-export function renderValidator(json: ValidatorJson): string {
-  switch (json.type) {
-    case "number":
-      return "v.float64()";
-    case "bigint":
-      return "v.int64()";
-    case "null":
-    case "boolean":
-    case "string":
-    case "bytes":
-    case "any":
-    case "commitTs":
-      return `v.${json.type}()`;
-    case "id":
-      return `v.id("${json.tableName}")`;
-    case "literal":
-      return `v.literal(${renderLiteral(json.value)})`;
-    case "array":
-      return `v.array(${renderValidator(json.value)})`;
-    case "union":
-      return `v.union(${json.value.map(renderValidator).join(", ")})`;
-    case "record":
-      return `v.record(${renderValidator(json.keys)}, ${renderField(json.values)})`;
-    case "object": {
-      const fields = Object.keys(json.value).toSorted();
-      return `v.object({${fields.map((field) => `${field}: ${renderField(json.value[field]!)}`).join(", ")}})`;
-    }
-    default:
-      throw unknownType(json);
-  }
-}
-
-function renderField(field: FieldJson): string {
-  const text = renderValidator(field.fieldType);
-  return field.optional ? `v.optional(${text})` : text;
-}
-
-function compile(json: ValidatorJson): Compiled {
+/** With `isDocument`, system fields at the top do not count as extra ones. */
+function compile(json: ValidatorJson, isDocument = false): Compiled {
   switch (json.type) {
     case "null":
       return leaf(json, (value) => value === null);
@@ -133,13 +96,13 @@ function compile(json: ValidatorJson): Compiled {
     case "array":
       return compileArray(json.value, renderValidator(json));
     case "object":
-      return compileObject(json.value, renderValidator(json));
+      return compileObject(json.value, renderValidator(json), isDocument);
     case "record":
       return compileRecord(json.keys, json.values.fieldType, renderValidator(json));
     case "union":
-      return compileUnion(json.value, renderValidator(json));
+      return compileUnion(json.value, renderValidator(json), isDocument);
     default:
-      throw unknownType(json);
+      throw unknownValidator(json);
   }
 }
 
@@ -219,7 +182,7 @@ interface CompiledField {
   inherited: boolean;
 }
 
-function compileObject(fieldsJson: Record<string, FieldJson>, text: string): Compiled {
+function compileObject(fieldsJson: Record<string, FieldJson>, text: string, isDocument: boolean): Compiled {
   const fields = Object.keys(fieldsJson)
     .toSorted()
     .map((name): CompiledField => {
@@ -242,7 +205,7 @@ function compileObject(fieldsJson: Record<string, FieldJson>, text: string): Com
       }
       // A field beyond the known ones, which also refuses `$` encodings: their one field is never known.
       let present = 0;
-      for (const _ in value) present++;
+      for (const name in value) if (!isDocument || !isSystemField(name)) present++;
       return present === known;
     },
     explain(value, resolveTable, path) {
@@ -303,15 +266,15 @@ function compileRecord(keysJson: ValidatorJson, valuesJson: ValidatorJson, text:
   };
 }
 
-function compileUnion(membersJson: ValidatorJson[], text: string): Compiled {
+function compileUnion(membersJson: ValidatorJson[], text: string, isDocument: boolean): Compiled {
   // A union of one is its member, in its failures too.
-  if (membersJson.length === 1) return compile(membersJson[0]!);
+  if (membersJson.length === 1) return compile(membersJson[0]!, isDocument);
   const literals = new Set<JsonValue>();
   const members: Compiled[] = [];
   for (const member of membersJson) {
     // Status fields are unions of string literals: one lookup instead of a call for each.
     if (member.type === "literal" && typeof member.value === "string") literals.add(member.value);
-    else members.push(compile(member));
+    else members.push(compile(member, isDocument));
   }
   const accepts = (value: JsonValue | undefined, resolveTable: ResolveTable): boolean => {
     if (typeof value === "string" && literals.has(value)) return true;
@@ -331,10 +294,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 }
 
 function noMatch(value: JsonValue | undefined, validator: string, path: string): string {
-  return (
-    `Value does not match validator.\n${pathLine(path)}\nValue: ${renderValue(value)}\n` +
-    `Validator: ${validator}`
-  );
+  return `${MISMATCH}\n${pathLine(path)}\nValue: ${renderValue(value)}\nValidator: ${validator}`;
 }
 
 function pathLine(path: string): string {
@@ -344,10 +304,10 @@ function pathLine(path: string): string {
 function withoutSystemFields(json: ValidatorJson): ValidatorJson {
   if (json.type === "union") return { type: "union", value: json.value.map(withoutSystemFields) };
   if (json.type !== "object") return json;
-  const fields = Object.entries(json.value).filter(([name]) => !name.startsWith("_"));
+  const fields = Object.entries(json.value).filter(([name]) => !isSystemField(name));
   return { type: "object", value: Object.fromEntries(fields) };
 }
 
-function unknownType(json: never): Error {
-  return new Error(`Unknown validator ${JSON.stringify(json)}`);
+function isSystemField(name: string): boolean {
+  return name.charCodeAt(0) === 95;
 }

@@ -1,0 +1,64 @@
+// `npm run check`: everything CI runs, in one go. Goes on after a failure, so that one run shows all of them.
+import { spawn } from "node:child_process";
+import { parseOptions, helpText, runMain } from "./support/cli.mjs";
+import { ROOT } from "./support/root.ts";
+
+interface Step {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+/** Where the test results land for whoever counts them (.ci/run). */
+const TEST_REPORT = "test-reports/vitest.json";
+
+/** Cheap ones first. The build comes before the tests, which start it. */
+const STEPS: readonly Step[] = [
+  { name: "format", command: ["npx", "oxfmt", "--check", "."] },
+  { name: "lint", command: ["npm", "run", "--silent", "lint"] },
+  { name: "types", command: ["npm", "run", "--silent", "types"] },
+  { name: "dead code", command: ["npx", "knip"] },
+  { name: "generated code", command: ["npm", "run", "--silent", "codegen", "--", "--check"] },
+  { name: "build", command: ["npm", "run", "--silent", "build"] },
+  {
+    name: "tests",
+    command: [
+      "npm",
+      "test",
+      "--",
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${TEST_REPORT}`,
+    ],
+  },
+];
+
+await runMain("check", async (argv) => {
+  if (parseOptions({}, argv).help) {
+    console.log(helpText(`npm run check: ${STEPS.map(({ name }) => name).join(", ")}`, {}));
+    return 0;
+  }
+  const failed: string[] = [];
+  for (const step of STEPS) {
+    const startedAtMs = performance.now();
+    console.log(`\n> ${step.name}`);
+    const ok = await succeeds(step);
+    if (!ok) failed.push(step.name);
+    console.log(
+      `< ${step.name}: ${ok ? "ok" : "FAILED"} in ${((performance.now() - startedAtMs) / 1000).toFixed(1)} s`,
+    );
+  }
+  console.log(failed.length === 0 ? "\ncheck: all passed" : `\ncheck: failed: ${failed.join(", ")}`);
+  return failed.length === 0 ? 0 : 1;
+});
+
+function succeeds({ command: [program = "", ...args] }: Step): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd: ROOT,
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+    });
+    child.once("error", () => resolve(false));
+    child.once("close", (code) => resolve(code === 0));
+  });
+}

@@ -1,0 +1,100 @@
+import { createHash, randomBytes } from "node:crypto";
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CliError } from "./cli.mjs";
+
+/** The two secrets of an installation, made at its first start and kept in files only their owner can read. */
+export interface Secrets {
+  /** What the Next.js server proves itself with to the Convex functions: 256 bits in hex. */
+  readonly serverSecret: string;
+  /** The operator's API key, `hf_op_` and 256 bits in base64url. */
+  readonly operatorKey: string;
+  readonly operatorKeyFile: string;
+}
+
+interface SecretKind {
+  readonly file: string;
+  readonly shape: RegExp;
+  readonly make: () => string;
+}
+
+const SERVER_SECRET: SecretKind = {
+  file: "server-secret",
+  shape: /^[0-9a-f]{64}$/,
+  make: () => randomBytes(32).toString("hex"),
+};
+const OPERATOR_KEY: SecretKind = {
+  file: "operator-key",
+  shape: /^hf_op_[A-Za-z0-9_-]{43}$/,
+  make: () => `hf_op_${randomBytes(32).toString("base64url")}`,
+};
+
+/** Creates the data directory, closed to other users. Throws CliError when something else is in its place. */
+export function openDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (!statSync(dataDir).isDirectory()) throw new Error("not a directory");
+  } catch (cause) {
+    throw new CliError(`the data directory ${dataDir} cannot be used (${reasonOf(cause)})`, { cause });
+  }
+}
+
+/** The secrets of a data directory, made when there are none. Throws CliError for a file that is not a secret. */
+export function openSecrets(dataDir: string): Secrets {
+  return {
+    serverSecret: openSecret(dataDir, SERVER_SECRET),
+    operatorKey: openSecret(dataDir, OPERATOR_KEY),
+    operatorKeyFile: join(dataDir, OPERATOR_KEY.file),
+  };
+}
+
+/** How a key is named in the database and in the environment: never by itself. */
+export function sha256Hex(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function openSecret(dataDir: string, kind: SecretKind): string {
+  const path = join(dataDir, kind.file);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return createSecret(path, kind);
+    throw new CliError(`the secret file ${path} cannot be read (${reasonOf(error)})`, { cause: error });
+  }
+  if (!kind.shape.test(text)) {
+    throw new CliError(
+      `the secret file ${path} is ${text === "" ? "empty" : "malformed"}; restore it, or delete it to have a new one made`,
+    );
+  }
+  closeToOthers(path);
+  return text;
+}
+
+/** Written aside and linked into place, so that a crash leaves a whole secret or none. */
+function createSecret(path: string, kind: SecretKind): string {
+  const secret = kind.make();
+  const aside = `${path}.${process.pid}.new`;
+  try {
+    writeFileSync(aside, `${secret}\n`, { mode: 0o600, flag: "wx", flush: true });
+    linkSync(aside, path);
+  } catch (cause) {
+    throw new CliError(`the secret file ${path} cannot be written (${reasonOf(cause)})`, { cause });
+  } finally {
+    rmSync(aside, { force: true });
+  }
+  return secret;
+}
+
+/** A copy from a backup may have come back readable for all. */
+function closeToOthers(path: string): void {
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+function reasonOf(error: unknown): string {
+  return errorCode(error) ?? (error instanceof Error ? error.message : String(error));
+}

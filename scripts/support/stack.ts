@@ -1,0 +1,69 @@
+// What the processes of the stack are and how they are told about each other. The only place that knows.
+import type { ChildSpec } from "./children.ts";
+import { sha256Hex, type Secrets } from "./secrets.ts";
+
+/** Named in the log lines and in the line that says which part ended. */
+export const ENGINE = "local-convex";
+export const WEB = "next";
+
+const EXIT_WITH_PARENT = ["--import", "./scripts/support/exit-with-parent.mjs"];
+
+/** local-convex on a data file. It binds 127.0.0.1 only and ends when its stdin closes. */
+export function engineSpec(options: {
+  dataFile: string;
+  port: number;
+  clockFile: string | null;
+  secrets: Secrets;
+}): ChildSpec {
+  return {
+    name: ENGINE,
+    args: [
+      "--import",
+      "tsx",
+      "lib/local-convex/main.ts",
+      ...flags({ "data-file": options.dataFile, port: options.port, functions: "convex" }),
+      "--exit-with-parent",
+      ...(options.clockFile === null ? [] : flags({ "test-clock": options.clockFile })),
+    ],
+    env: {
+      NODE_ENV: "production",
+      HOLDFAST_SERVER_SECRETS: options.secrets.serverSecret,
+      HOLDFAST_OPERATOR_KEY_HASH: sha256Hex(options.secrets.operatorKey),
+    },
+  };
+}
+
+/** The Next.js server: the production build, or `next dev` with reload. */
+export function webSpec(options: {
+  host: string;
+  port: number;
+  convexUrl: string;
+  serverSecret: string;
+  dev: boolean;
+}): ChildSpec {
+  return {
+    name: WEB,
+    args: [
+      ...EXIT_WITH_PARENT,
+      "node_modules/next/dist/bin/next",
+      options.dev ? "dev" : "start",
+      ...flags({ hostname: options.host, port: options.port }),
+    ],
+    env: {
+      NODE_ENV: options.dev ? "development" : "production",
+      NEXT_TELEMETRY_DISABLED: "1",
+      CONVEX_URL: options.convexUrl,
+      HOLDFAST_SERVER_SECRET: options.serverSecret,
+    },
+  };
+}
+
+function flags(values: Record<string, string | number>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}
+
+/** Where a server bound to `host` is reached from this machine. */
+export function localUrl(host: string, port: number): string {
+  const anyHost = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${anyHost.includes(":") ? `[${anyHost}]` : anyHost}:${port}`;
+}

@@ -1,0 +1,159 @@
+// From a data directory and two ports to a running stack, and back to nothing. scripts/start.ts is its command line.
+import { join } from "node:path";
+import { ensureBuilt } from "./build.ts";
+import { Children, describeExit, type ChildExit, type ChildSpec } from "./children.ts";
+import { CliError } from "./cli.mjs";
+import { runAudit } from "./convex-call.ts";
+import { takeLock } from "./lock.ts";
+import { requirePort } from "./ports.ts";
+import { requireSqlite } from "./preflight.ts";
+import { openDataDir, openSecrets, type Secrets } from "./secrets.ts";
+import { ENGINE, engineSpec, localUrl, webSpec } from "./stack.ts";
+import { prepareClock } from "./test-clock.ts";
+import { waitHealthy } from "./wait-healthy.ts";
+
+export interface SupervisorOptions {
+  readonly root: string;
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  readonly convexPort: number;
+  readonly testClock: boolean;
+  readonly dev: boolean;
+  /** A Convex deployment that runs elsewhere: then no local-convex is started. */
+  readonly convexUrl: string | null;
+}
+
+const ENGINE_HOST = "127.0.0.1";
+const HEALTHY_TIMEOUT_MS = 60_000;
+/** `next dev` compiles before its first answer. */
+const HEALTHY_TIMEOUT_DEV_MS = 180_000;
+/** The children of a supervisor that was killed notice within moments; their ports come free then. */
+const ORPHAN_GRACE_MS = 7000;
+
+/**
+ * Runs the stack until `stop` is aborted or a part ends by itself. Returns the exit code: 0 when asked to stop,
+ * 1 when a part ended. Throws CliError for whatever keeps it from starting; nothing is left running then.
+ */
+export async function supervise(options: SupervisorOptions, stop: AbortController): Promise<number> {
+  openDataDir(options.dataDir);
+  const outcome = takeLock(join(options.dataDir, "supervisor.lock"), { testClock: options.testClock });
+  if (outcome.kind === "held") {
+    throw new CliError(
+      `already running on ${options.dataDir} (process ${outcome.owner.pid}); stop it first, or choose another --data-dir`,
+    );
+  }
+  const { lock } = outcome;
+  const children = new Children(options.root);
+  stop.signal.addEventListener("abort", () => void children.stopAll(), { once: true });
+  let death: ChildExit | null = null;
+  const watch = async (spec: ChildSpec) => {
+    const exit = await children.start(spec);
+    if (children.stopping) return;
+    death = exit;
+    stop.abort();
+  };
+  try {
+    await startStack(options, {
+      children,
+      watch,
+      signal: stop.signal,
+      graceMs: lock.takenOver ? ORPHAN_GRACE_MS : 0,
+    });
+    await aborted(stop.signal);
+  } catch (error) {
+    // What fails because everything is being stopped is not the fault to tell about.
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    await children.stopAll();
+    lock.release();
+  }
+  return report(death);
+}
+
+interface Starting {
+  readonly children: Children;
+  /** Starts a part that must not end by itself. Settles when it has ended, so nobody waits for it. */
+  readonly watch: (spec: ChildSpec) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly graceMs: number;
+}
+
+async function startStack(options: SupervisorOptions, starting: Starting): Promise<void> {
+  const { signal } = starting;
+  const secrets = openSecrets(options.dataDir);
+  await requirePorts(options, starting.graceMs);
+  if (!options.dev) await ensureBuilt(options.root, starting.children);
+  if (signal.aborted) return;
+
+  const convexUrl = await startConvex(options, secrets, starting);
+  if (signal.aborted) return;
+  const audit = await runAudit(convexUrl, secrets, signal);
+  console.log(`audit: ${audit.budgets} budgets checked, ${audit.repaired} repaired`);
+
+  const { host, port, dev } = options;
+  const webUrl = localUrl(host, port);
+  void starting.watch(webSpec({ host, port, convexUrl, serverSecret: secrets.serverSecret, dev }));
+  const timeoutMs = dev ? HEALTHY_TIMEOUT_DEV_MS : HEALTHY_TIMEOUT_MS;
+  if (!(await waitHealthy("the app", `${webUrl}/api/health`, { timeoutMs, signal }))) return;
+  console.log(welcome(options, convexUrl, webUrl, secrets));
+}
+
+async function requirePorts(options: SupervisorOptions, graceMs: number): Promise<void> {
+  const { host, port, convexPort } = options;
+  await requirePort({ what: "the app", host, port, option: "--port", hostOption: "--host" }, graceMs);
+  if (options.convexUrl !== null) return;
+  const engine = { what: ENGINE, host: ENGINE_HOST, port: convexPort };
+  await requirePort({ ...engine, option: "--convex-port", hostOption: "--host" }, graceMs);
+}
+
+/** The URL of the Convex deployment, once it answers. */
+async function startConvex(
+  options: SupervisorOptions,
+  secrets: Secrets,
+  starting: Starting,
+): Promise<string> {
+  const { signal } = starting;
+  const waiting = { timeoutMs: HEALTHY_TIMEOUT_MS, signal };
+  if (options.convexUrl !== null) {
+    await waitHealthy("the Convex deployment in CONVEX_URL", `${options.convexUrl}/version`, waiting);
+    return options.convexUrl;
+  }
+  requireSqlite();
+  const clockFile = prepareClock(options.dataDir, options.testClock, Date.now());
+  const dataFile = join(options.dataDir, "convex.sqlite");
+  const url = `http://${ENGINE_HOST}:${options.convexPort}`;
+  void starting.watch(engineSpec({ dataFile, port: options.convexPort, clockFile, secrets }));
+  await waitHealthy(ENGINE, `${url}/version`, waiting);
+  return url;
+}
+
+function welcome(options: SupervisorOptions, convexUrl: string, webUrl: string, secrets: Secrets): string {
+  const url = options.host === "127.0.0.1" ? `http://localhost:${options.port}` : webUrl;
+  return [
+    "",
+    "Holdfast runs.",
+    `  app           ${url}`,
+    `  API           ${url}/api/v1`,
+    `  Convex        ${convexUrl}`,
+    `  data          ${options.dataDir}`,
+    `  operator key  in ${secrets.operatorKeyFile}`,
+    ...(options.testClock ? ["  test clock    on; move it with: npm run clock -- --advance 10m"] : []),
+    "  Ctrl-C stops everything.",
+    "",
+  ].join("\n");
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+function report(death: ChildExit | null): number {
+  if (death === null) {
+    console.log("stopped");
+    return 0;
+  }
+  console.error(`holdfast: ${death.name} ended by itself (${describeExit(death)}); stopped the rest`);
+  return 1;
+}

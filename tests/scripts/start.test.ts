@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { fileClock, formatClockState, startingState } from "../../lib/shared/clock.ts";
+import { freePort } from "../../scripts/support/ports.ts";
+import { takeLock } from "../../scripts/support/lock.ts";
+import { openDataDir } from "../../scripts/support/secrets.ts";
+import { clockFile, prepareClock } from "../../scripts/support/test-clock.ts";
+import { runScript } from "./run-script.ts";
+
+let root = "";
+let dataDir = "";
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "holdfast-start-"));
+  dataDir = join(root, "data");
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const start = (...argv: string[]) =>
+  runScript(["--import", "tsx", "scripts/start.ts", "--data-dir", dataDir, ...argv], { CONVEX_URL: "" });
+const clock = (...argv: string[]) =>
+  runScript(["--import", "tsx", "scripts/clock.ts", "--data-dir", dataDir, ...argv]);
+
+describe("a start that cannot be", () => {
+  test.each([
+    { argv: ["--prot", "1"], line: "unknown option --prot" },
+    { argv: ["--port", "0"], line: "--port must be from 1 to 65535" },
+    { argv: ["--port", "3210"], line: "--port and --convex-port are both 3210" },
+  ])("ends with exit code 2 for $argv", async ({ argv, line }) => {
+    const run = await start(...argv);
+    expect(run.status).toBe(2);
+    expect(run.stderr).toMatch(new RegExp(`^holdfast: ${line}[^\n]*\n$`));
+  });
+
+  test.each(["--port", "--convex-port"])("names the port in use and %s", async (option) => {
+    const taken = await freePort();
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(taken, "127.0.0.1", resolve));
+    const other = option === "--port" ? "--convex-port" : "--port";
+    const run = await start(option, String(taken), other, String(await freePort()));
+    server.close();
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(
+      new RegExp(`^holdfast: port ${taken} \\([^)]+\\) is in use; choose another with ${option}\n$`),
+    );
+  });
+
+  test("names the process that already runs on the data directory", async () => {
+    openDataDir(dataDir);
+    takeLock(join(dataDir, "supervisor.lock"));
+    const run = await start();
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain(`already running on ${dataDir} (process ${process.pid})`);
+  });
+
+  test("names the secret that is damaged", async () => {
+    openDataDir(dataDir);
+    writeFileSync(join(dataDir, "operator-key"), "");
+    const run = await start("--port", String(await freePort()));
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/^holdfast: the secret file [^\n]+operator-key is empty[^\n]+\n$/);
+  });
+});
+
+describe("the test clock", () => {
+  test("of a stack is moved, shown and never goes back", async () => {
+    openDataDir(dataDir);
+    takeLock(join(dataDir, "supervisor.lock"), { testClock: true });
+    prepareClock(dataDir, true, Date.now());
+    const before = fileClock(clockFile(dataDir)).nowMs();
+    const run = await clock("--advance", "10m", "--rate", "60");
+    expect(run).toMatchObject({ status: 0, stderr: "" });
+    expect(run.stdout).toMatch(/ at rate 60\n$/);
+    expect(fileClock(clockFile(dataDir)).nowMs() - before).toBeGreaterThanOrEqual(600_000);
+    expect((await clock("--advance", "-10m")).status).toBe(2);
+    expect((await clock("--rate", "100000")).status).toBe(2);
+  });
+
+  test("is refused where the stack was not started with --test-clock", async () => {
+    const line = /^clock: no stack started with --test-clock runs on [^\n]+\n$/;
+    expect(await clock("--advance", "1s")).toMatchObject({ status: 1, stderr: expect.stringMatching(line) });
+    openDataDir(dataDir);
+    takeLock(join(dataDir, "supervisor.lock"));
+    expect(await clock("--advance", "1s")).toMatchObject({ status: 1, stderr: expect.stringMatching(line) });
+  });
+
+  test("stays with a data directory that has lived on it", () => {
+    openDataDir(dataDir);
+    writeFileSync(clockFile(dataDir), formatClockState(startingState(5)));
+    expect(() => prepareClock(dataDir, false, 10)).toThrow(/was used with --test-clock/);
+    expect(prepareClock(dataDir, true, 10)).toBe(clockFile(dataDir));
+    expect(fileClock(clockFile(dataDir), () => 7).nowMs()).toBe(7);
+  });
+});
