@@ -1,6 +1,6 @@
 import { ConvexHttpClient } from "convex/browser";
-import type { DefaultFunctionArgs, FunctionReference } from "convex/server";
 import { ConvexError } from "convex/values";
+import type { Answered, PublicFunction, Sent } from "./convex-functions.ts";
 
 /** Longest wait for a query or mutation: well over the second that conflict retries of the backend may take. */
 const CALL_TIMEOUT_MS = 10_000;
@@ -28,21 +28,15 @@ export class BackendError extends Error {
   }
 }
 
-type Ref<
-  Type extends "query" | "mutation" | "action",
-  Args extends DefaultFunctionArgs,
-  Value,
-> = FunctionReference<Type, "public", Args, Value>;
-
 /** The door to the Convex deployment. Every call throws `BackendError` and nothing else. */
 export interface ConvexGateway {
-  query<A extends DefaultFunctionArgs, V>(ref: Ref<"query", A, V>, args: A, keyHash?: string): Promise<V>;
-  mutation<A extends DefaultFunctionArgs, V>(
-    ref: Ref<"mutation", A, V>,
-    args: A,
+  query<F extends PublicFunction<"query">>(ref: F, args: Sent<F>, keyHash?: string): Promise<Answered<F>>;
+  mutation<F extends PublicFunction<"mutation">>(
+    ref: F,
+    args: Sent<F>,
     keyHash?: string,
-  ): Promise<V>;
-  action<A extends DefaultFunctionArgs, V>(ref: Ref<"action", A, V>, args: A, keyHash?: string): Promise<V>;
+  ): Promise<Answered<F>>;
+  action<F extends PublicFunction<"action">>(ref: F, args: Sent<F>, keyHash?: string): Promise<Answered<F>>;
 }
 
 export interface ConvexGatewayOptions {
@@ -66,7 +60,7 @@ export function createConvexGateway(options: ConvexGatewayOptions): ConvexGatewa
     });
   const calls = makeClient(callTimeoutMs);
   const actions = makeClient(Math.max(callTimeoutMs, ACTION_TIMEOUT_MS));
-  const sign = <A extends DefaultFunctionArgs>(args: A, keyHash: string | undefined): A =>
+  const sign = (args: object, keyHash: string | undefined): object =>
     keyHash === undefined ? { ...args, serverSecret } : { ...args, serverSecret, keyHash };
 
   return {

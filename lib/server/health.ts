@@ -1,11 +1,13 @@
 import { MINUTE_MS, HOUR_MS } from "../shared/durations.ts";
-import { health, type RunView } from "./convex-functions.ts";
+import { convexApi, type Answered } from "./convex-functions.ts";
 import type { ConvexGateway } from "./convex.ts";
 
 /** The sweeper runs every 15 s; four missed runs in a row are worth a look. */
 const SWEEPER_LATE_AFTER_MS = MINUTE_MS;
 /** The audit runs hourly. */
 const AUDIT_LATE_AFTER_MS = 2 * HOUR_MS;
+
+type HealthAnswer = Answered<typeof convexApi.health.get>;
 
 /** `waiting`: it has not had a good run yet. `late`: its last good run is too long ago. */
 type RunStatus = "ok" | "waiting" | "late";
@@ -56,9 +58,9 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
     },
   });
   if (!deps.convex) return down("not configured");
-  let answer: { nowMs: number; runs: RunView[] };
+  let answer: HealthAnswer;
   try {
-    answer = await deps.convex.query(health.get, {});
+    answer = await deps.convex.query(convexApi.health.get, {});
   } catch {
     // The cause may name hosts; this answer needs no key, so it says no more than that.
     return down("no answer");
@@ -75,11 +77,7 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
 }
 
 /** Ages are by the clock of the backend that wrote the times. */
-function runPart(
-  answer: { nowMs: number; runs: readonly RunView[] },
-  name: string,
-  lateAfterMs: number,
-): RunPart {
+function runPart(answer: HealthAnswer, name: string, lateAfterMs: number): RunPart {
   const run = answer.runs.find((candidate) => candidate.name === name);
   const lastGoodAtMs = run?.lastGoodAtMs ?? null;
   const ageMs = lastGoodAtMs === null ? null : Math.max(0, answer.nowMs - lastGoodAtMs);

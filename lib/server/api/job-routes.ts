@@ -1,11 +1,12 @@
-import { gate, runner } from "../convex-functions.ts";
+import { convexApi } from "../convex-functions.ts";
 import { admitWithRefresh } from "../admission.ts";
-import { jsonResponse, problemResponse } from "./answers.ts";
+import { jsonResponse } from "./answers.ts";
 import { jobFaultResponse, refusalResponse } from "./outcomes.ts";
 import { route, type Route } from "./route.ts";
 import * as wire from "./wire-schemas.ts";
 
 const TAG = "Jobs";
+const { gate, runner } = convexApi;
 const jobId = (params: Readonly<Record<string, string>>): string => params.jobId ?? "";
 
 /** Starting, running and ending jobs, and what an account has used. Rule source: the gate section of the design. */
@@ -217,10 +218,7 @@ export const jobRoutes: readonly Route[] = [
     scope: "usage:read",
     answers: { 200: { description: "The state of the cycle", schema: wire.usage } },
     async handle({ backend }) {
-      const usage = await backend.query(gate.usage, {});
-      return usage === null
-        ? problemResponse("not_found", "This account has no usage to show.")
-        : jsonResponse(usage);
+      return jsonResponse(await backend.query(gate.usage, {}));
     },
   }),
 ];

@@ -1,8 +1,10 @@
 import { createApiKey } from "../api-keys.ts";
-import { accounts, apiKeys, ops } from "../convex-functions.ts";
+import { convexApi } from "../convex-functions.ts";
 import { jsonResponse, problemResponse } from "./answers.ts";
 import { route, type Route } from "./route.ts";
 import * as wire from "./wire-schemas.ts";
+
+const { accounts, apiKeys, ops } = convexApi;
 
 type Params = Readonly<Record<string, string>>;
 const accountId = (params: Params): string => params.accountId ?? "";

@@ -1,4 +1,9 @@
 import { z } from "zod";
+import { LEASE_MS_MAX, LEASE_MS_MIN } from "../../gate/lease.ts";
+import { JOBS_PER_MINUTE_MAX } from "../../gate/rate.ts";
+import { KEY_LENGTH_MAX, KIND_LENGTH_MAX, RUNNER_STEP_MS_MAX, RUNNER_STEPS_MAX } from "../../gate/request.ts";
+import { FEATURE_TOKENS } from "../../gate/types.ts";
+import { UNITS_MAX } from "../../shared/units.ts";
 
 /**
  * What the API takes and answers, as zod schemas: the source of validation, of the OpenAPI document and of the types
@@ -6,15 +11,7 @@ import { z } from "zod";
  * be added without breaking a client.
  */
 
-const UNITS_MAX = Number.MAX_SAFE_INTEGER;
-const LEASE_MS_MIN = 10_000;
-const LEASE_MS_MAX = 120_000;
-const KEY_LENGTH_MAX = 200;
-const KIND_LENGTH_MAX = 100;
 const NAME_LENGTH_MAX = 200;
-const RUNNER_STEPS_MAX = 1_000;
-const RUNNER_STEP_MS_MAX = 60_000;
-const JOBS_PER_MINUTE_MAX = 10_000_000;
 const PAGE_LIMIT_MAX = 100;
 const PAGE_LIMIT_DEFAULT = 50;
 
@@ -270,6 +267,6 @@ export const apiKeyBody = z.strictObject({
   scopes: z.array(scope).min(1).max(3).default(["jobs:read", "jobs:write", "usage:read"]),
 });
 export const limitBody = z.strictObject({
-  feature: z.literal("tokens").optional(),
+  feature: z.literal(FEATURE_TOKENS).optional(),
   limitUnits: units(0, "Limit of each cycle; null is unlimited").nullable(),
 });
