@@ -1,5 +1,6 @@
 import { ConvexHttpClient } from "convex/browser";
 import { ConvexError } from "convex/values";
+import { createBackendFetch, NoAnswerError } from "./backend-fetch.ts";
 import type { Answered, PublicFunction, Sent } from "./convex-functions.ts";
 
 /** Longest wait for a query or mutation: well over the second that conflict retries of the backend may take. */
@@ -46,8 +47,8 @@ export interface ConvexGatewayOptions {
 }
 
 /**
- * Makes a gateway. One is enough for a process: calls overlap (mutations skip the client's queue) and the HTTP agent
- * of Node keeps connections alive without a maximum per host.
+ * Makes a gateway. One is enough for a process: calls overlap (mutations skip the client's queue) on connections that
+ * are kept alive, without a maximum.
  */
 export function createConvexGateway(options: ConvexGatewayOptions): ConvexGateway {
   const { url, serverSecret, callTimeoutMs = CALL_TIMEOUT_MS } = options;
@@ -84,12 +85,9 @@ const one = (...args: unknown[]): never => args as never;
 
 /** A fetch that gives up in time and turns request-level failures into `BackendError`. */
 function fetchWithin(timeoutMs: number): typeof fetch {
+  const backendFetch = createBackendFetch(timeoutMs);
   return async (input, init) => {
-    const response = await fetch(input, {
-      ...init,
-      cache: "no-store",
-      signal: AbortSignal.timeout(timeoutMs),
-    });
+    const response = await backendFetch(input, init);
     // 560 is a function error with a normal body, which the client reads itself.
     if (response.ok || response.status === 560) return response;
     const { code, message } = readFailure(await response.text());
@@ -127,9 +125,8 @@ async function explain<V>(serverSecret: string, call: Promise<V>): Promise<V> {
       const message = withoutSecrets(asText(data?.message), serverSecret);
       throw new BackendError("refused", message, { refusedCode: code });
     }
-    // fetch throws TypeError when there is no connection and DOMException when the time is up.
-    const noAnswer =
-      error instanceof TypeError || error instanceof DOMException || error instanceof SyntaxError;
+    // A body that is not JSON is no answer of Convex either.
+    const noAnswer = error instanceof NoAnswerError || error instanceof SyntaxError;
     const raw = error instanceof Error ? error.message : String(error);
     const fault = noAnswer ? "unreachable" : CONTRACT_FAULT.test(raw) ? "contract" : "failed";
     throw new BackendError(fault, withoutSecrets(raw, serverSecret));

@@ -8,7 +8,8 @@ type Job = z.output<typeof job>;
 
 /** The answer to a refused admission, extension, charge or settle: status by code, the numbers as members. */
 export function refusalResponse(refused: Refusal): Response {
-  const { code, ...numbers } = refused;
+  // The message of a refusal becomes the detail or an error with its path; the rest are its numbers.
+  const { code, message: _message, ...numbers } = { message: "", ...refused };
   const retryAfter = "retryAfterMs" in refused ? { retryAfterMs: refused.retryAfterMs } : {};
   const errors =
     refused.code === "out_of_range" ? { errors: [{ path: refused.field, message: refused.message }] } : {};

@@ -18,9 +18,15 @@ const PAGE_LIMIT_DEFAULT = 50;
 const units = (minimum: number, description: string) =>
   z.number().int().min(minimum).max(UNITS_MAX).describe(description);
 const ms = (description: string) => z.number().describe(description);
-/** The form of an instant. Whether the day exists is for the backend to say. */
+/** The form of an instant; the backend reads it. */
 const ISO_INSTANT =
   /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?))?$/;
+/** False for the 31st of February, which a Date would take as a day in March. */
+function isCalendarDay(instant: string): boolean {
+  const day = instant.slice(0, "2026-01-31".length);
+  const date = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
+}
 /** Text that a person or a program chose; control characters would break logs and lists. */
 const text = (lengthMax: number) =>
   z
@@ -258,6 +264,7 @@ export const accountBody = z.strictObject({
   cycleAnchor: z
     .string()
     .regex(ISO_INSTANT, "Must be an ISO date, or a date-time with a zone")
+    .refine(isCalendarDay, "Must name a day that exists")
     .optional()
     .describe("The instant at which cycles start, such as 2026-01-31T23:30+11:00"),
 });
