@@ -1,6 +1,6 @@
 import { MINUTE_MS, HOUR_MS } from "../shared/durations.ts";
 import { convexApi, type Answered } from "./convex-functions.ts";
-import type { ConvexGateway } from "./convex.ts";
+import { BackendError, type ConvexGateway } from "./convex.ts";
 
 /** The sweeper runs every 15 s; four missed runs in a row are worth a look. */
 const SWEEPER_LATE_AFTER_MS = MINUTE_MS;
@@ -61,9 +61,10 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
   let answer: HealthAnswer;
   try {
     answer = await deps.convex.query(convexApi.health.get, {});
-  } catch {
-    // The cause may name hosts; this answer needs no key, so it says no more than that.
-    return down("no answer");
+  } catch (error) {
+    // The message may name hosts; this answer needs no key, so it says no more than which of the two it was.
+    const isRefused = error instanceof BackendError && error.fault === "refused";
+    return down(isRefused ? "this server is refused" : "no answer");
   }
   const latencyMs = Math.max(0, deps.nowMs() - startedAtMs);
   const sweeper = runPart(answer, "sweeper", SWEEPER_LATE_AFTER_MS);

@@ -72,7 +72,9 @@ describe("the health check", () => {
 
   test("is 503 when Convex does not take the server's secret", async () => {
     api.convex.on("health:get", { errorData: { code: "unauthorized", message: "no" } });
-    expect((await check()).status).toBe(503);
+    const { status, json } = await check();
+    expect(status).toBe(503);
+    expect(json.parts.convex.reason).toBe("this server is refused");
   });
 
   test("is 503 when the process is not configured", async () => {
