@@ -1,7 +1,7 @@
 import { unreachable } from "../../shared/assert.ts";
 import type { z } from "zod";
 import { problemResponse } from "./answers.ts";
-import type { job, refusal } from "./wire-schemas.ts";
+import type { job, refusal } from "./answer-schemas.ts";
 
 type Refusal = z.output<typeof refusal>;
 type Job = z.output<typeof job>;

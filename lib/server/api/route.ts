@@ -2,7 +2,8 @@ import type { z } from "zod";
 import type { ProblemCode } from "../../shared/problem.ts";
 import type { Answered, PublicFunction, Sent } from "../convex-functions.ts";
 import type { ServerDeps } from "../deps.ts";
-import { noBody, noQuery, type scope as scopeSchema } from "./wire-schemas.ts";
+import type { scope as scopeSchema } from "./answer-schemas.ts";
+import { noBody, noQuery } from "./request-schemas.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Scope = z.output<typeof scopeSchema>;
