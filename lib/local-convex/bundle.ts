@@ -73,7 +73,6 @@ async function bundleRuntime(
     platform: runtime === "node" ? "node" : "browser",
     conditions: ["convex", "module"],
     define: { "process.env.NODE_ENV": '"production"' },
-    keepNames: true,
     sourcemap: "external",
     sourcesContent: false,
     logLevel: "silent",

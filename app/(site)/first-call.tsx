@@ -1,0 +1,59 @@
+/** How to create an account, a key and a job with curl. The commands run as they stand in the project folder. */
+export function FirstCall({ origin }: { origin: string }) {
+  return (
+    <section aria-labelledby="first-call" className="flex flex-col gap-4">
+      <h2 id="first-call" className="text-xl font-semibold">
+        Make a first call
+      </h2>
+      <p className="text-muted">
+        The operator key was made at the first start and lies in <Code>.holdfast/operator-key</Code>. With it,
+        create an account with a limit of 100,000 units:
+      </p>
+      <Commands
+        text={`curl -s ${origin}/api/v1/accounts \\
+  -H "Authorization: Bearer $(cat .holdfast/operator-key)" \\
+  -H "Content-Type: application/json" \\
+  -d '{"name": "First account", "limitUnits": 100000}'`}
+      />
+      <p className="text-muted">
+        Then a key for it; put the <Code>id</Code> of the answer in place of <Code>ACCOUNT_ID</Code>:
+      </p>
+      <Commands
+        text={`curl -s ${origin}/api/v1/accounts/ACCOUNT_ID/keys \\
+  -H "Authorization: Bearer $(cat .holdfast/operator-key)" \\
+  -H "Content-Type: application/json" \\
+  -d '{"name": "First key"}'`}
+      />
+      <p className="text-muted">
+        And a job that holds 1,000 units, with the <Code>secret</Code> of that answer:
+      </p>
+      <Commands
+        text={`curl -s ${origin}/api/v1/jobs \\
+  -H "Authorization: Bearer SECRET" \\
+  -H "Content-Type: application/json" \\
+  -d '{"key": "my-first-job", "units": 1000}'`}
+      />
+      <p className="text-muted">
+        Every route is described in{" "}
+        {/* oxlint-disable-next-line nextjs/no-html-link-for-pages -- a document, not a page */}
+        <a href="/api/v1/openapi.json" className="text-accent underline underline-offset-4">
+          /api/v1/openapi.json
+        </a>{" "}
+        (OpenAPI 3.1).
+      </p>
+    </section>
+  );
+}
+
+function Code({ children }: { children: string }) {
+  return <code className="rounded bg-card px-1 py-0.5 font-mono text-sm text-ink">{children}</code>;
+}
+
+/** Long lines wrap, so that a narrow screen has nothing to scroll sideways; a copy has no extra line breaks. */
+function Commands({ text }: { text: string }) {
+  return (
+    <pre className="rounded-lg break-words whitespace-pre-wrap border border-line bg-card p-4 font-mono text-sm leading-relaxed">
+      {text}
+    </pre>
+  );
+}

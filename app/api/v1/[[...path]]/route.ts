@@ -1,0 +1,17 @@
+import { handleApi } from "../../../../lib/server/api/router.ts";
+import { guarded } from "../../../../lib/server/guarded.ts";
+
+// Every answer depends on the request and on the environment of the running process.
+export const dynamic = "force-dynamic";
+
+const handler = guarded(handleApi);
+
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as HEAD,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};

@@ -1,0 +1,76 @@
+/* eslint-disable */
+/**
+ * Generated `api` utility.
+ *
+ * THIS CODE IS AUTOMATICALLY GENERATED.
+ *
+ * To regenerate, run `npx convex dev`.
+ * @module
+ */
+
+import type {
+  ApiFromModules,
+  FilterApi,
+  FunctionReference,
+} from "convex/server";
+import type * as accounts from "../accounts.js";
+import type * as admission from "../admission.js";
+import type * as apiKeys from "../apiKeys.js";
+import type * as audit from "../audit.js";
+import type * as auditLog from "../auditLog.js";
+import type * as crons from "../crons.js";
+import type * as functions from "../functions.js";
+import type * as gate from "../gate.js";
+import type * as health from "../health.js";
+import type * as jobEnds from "../jobEnds.js";
+import type * as jobEvents from "../jobEvents.js";
+import type * as lab from "../lab.js";
+import type * as limits from "../limits.js";
+import type * as ops from "../ops.js";
+import type * as purge from "../purge.js";
+import type * as reviews from "../reviews.js";
+import type * as rows from "../rows.js";
+import type * as runner from "../runner.js";
+import type * as runs from "../runs.js";
+import type * as sweeper from "../sweeper.js";
+import type * as validators from "../validators.js";
+
+/**
+ * A utility for referencing Convex functions in your app's API.
+ *
+ * Usage:
+ * ```js
+ * const myFunctionReference = api.myModule.myFunction;
+ * ```
+ */
+declare const fullApi: ApiFromModules<{
+  accounts: typeof accounts;
+  admission: typeof admission;
+  apiKeys: typeof apiKeys;
+  audit: typeof audit;
+  auditLog: typeof auditLog;
+  crons: typeof crons;
+  functions: typeof functions;
+  gate: typeof gate;
+  health: typeof health;
+  jobEnds: typeof jobEnds;
+  jobEvents: typeof jobEvents;
+  lab: typeof lab;
+  limits: typeof limits;
+  ops: typeof ops;
+  purge: typeof purge;
+  reviews: typeof reviews;
+  rows: typeof rows;
+  runner: typeof runner;
+  runs: typeof runs;
+  sweeper: typeof sweeper;
+  validators: typeof validators;
+}>;
+export declare const api: FilterApi<
+  typeof fullApi,
+  FunctionReference<any, "public">
+>;
+export declare const internal: FilterApi<
+  typeof fullApi,
+  FunctionReference<any, "internal">
+>;

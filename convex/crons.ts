@@ -1,0 +1,11 @@
+import { cronJobs } from "convex/server";
+
+import { internal } from "./_generated/api";
+
+const crons = cronJobs();
+
+crons.interval("sweep ended leases", { seconds: 15 }, internal.sweeper.run, {});
+crons.interval("audit budgets", { hours: 1 }, internal.audit.run, {});
+crons.interval("purge old refusals", { hours: 1 }, internal.purge.refusals, {});
+
+export default crons;

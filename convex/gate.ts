@@ -1,0 +1,289 @@
+import { v } from "convex/values";
+
+import { estimateKinds, ESTIMATE_JOBS_MAX, ESTIMATE_SPAN_MS } from "../lib/gate/estimates";
+import { viewJob } from "../lib/gate/job-view";
+import { usableLimit } from "../lib/gate/limit-cache";
+import { parseRequest } from "../lib/gate/request";
+import { freeUnitsOf } from "../lib/gate/room";
+import { FEATURE_TOKENS } from "../lib/gate/types";
+import { cycleAt } from "../lib/ledger/cycle";
+import { checkUnits } from "../lib/shared/units";
+import { admitJob, extendJob, previewJob } from "./admission";
+import { keyMutation, keyQuery, refuse } from "./functions";
+import { chargeJob, heartbeatJob, settleJob } from "./jobEvents";
+import { findBudget, findLimit, findOwnJob } from "./rows";
+import {
+  jobStatusValidator,
+  jobViewValidator,
+  leaseLostValidator,
+  limitViewValidator,
+  notFoundValidator,
+  notRunningValidator,
+  refreshNeededValidator,
+  refreshPendingValidator,
+  refusalValidator,
+  refusedValidator,
+  requestArgs,
+  settleOutcomeValidator,
+} from "./validators";
+
+/** The gate as an API key sees it: arguments and identity here, rules in lib/gate, writes beside this file. */
+
+/** A listing with a filter looks through this many rows at most before it hands back what it has and a cursor. */
+const LIST_ROWS_READ_MAX = 1_000;
+const LIST_LIMIT_MAX = 100;
+const USAGE_RUNNING_MAX = 100;
+
+const admittedValidator = v.object({
+  kind: v.literal("admitted"),
+  job: jobViewValidator,
+  replayed: v.boolean(),
+  limit: limitViewValidator,
+});
+
+export const admit = keyMutation({
+  scope: "jobs:write",
+  args: { key: v.string(), ...requestArgs },
+  returns: v.union(admittedValidator, refusedValidator, refreshNeededValidator, refreshPendingValidator),
+  handler: async (ctx, args) => {
+    const request = parseRequest(args);
+    if ("code" in request) return { kind: "refused" as const, refusal: request };
+    return await admitJob(ctx, ctx.principal.account, request, Date.now());
+  },
+});
+
+export const preview = keyQuery({
+  scope: "jobs:read",
+  args: { ...requestArgs, key: v.optional(v.string()), nowMs: v.optional(v.number()) },
+  returns: v.union(
+    v.object({
+      kind: v.literal("would_admit"),
+      requestedUnits: v.number(),
+      heldUnits: v.number(),
+      usedUnits: v.number(),
+      freeUnits: v.union(v.number(), v.null()),
+      limit: limitViewValidator,
+    }),
+    v.object({ kind: v.literal("would_refuse"), refusal: refusalValidator }),
+    v.object({ kind: v.literal("refresh_needed") }),
+  ),
+  handler: async (ctx, { nowMs, key, ...args }) => {
+    // A preview consumes no key, so which one it would be makes no difference to the answer.
+    const request = parseRequest({ ...args, key: key ?? "preview" });
+    if ("code" in request) return { kind: "would_refuse" as const, refusal: request };
+    const { decision, budget, refusal } = await previewJob(
+      ctx,
+      ctx.principal.account,
+      request,
+      nowMs ?? Date.now(),
+    );
+    if (refusal !== null) return { kind: "would_refuse" as const, refusal };
+    if (decision.kind !== "admit") return { kind: "refresh_needed" as const };
+    return {
+      kind: "would_admit" as const,
+      requestedUnits: request.units,
+      heldUnits: decision.job.heldUnits,
+      usedUnits: budget.usedUnits,
+      freeUnits: freeUnitsOf(decision.limit.limitUnits, budget),
+      limit: decision.limit,
+    };
+  },
+});
+
+export const charge = keyMutation({
+  scope: "jobs:write",
+  args: { jobId: v.string(), step: v.number(), units: v.number(), fence: v.number() },
+  returns: v.union(
+    v.object({
+      kind: v.literal("charged"),
+      job: jobViewValidator,
+      chargedUnits: v.number(),
+      capped: v.boolean(),
+      replayed: v.boolean(),
+    }),
+    v.object({ kind: v.literal("step_conflict"), job: jobViewValidator, expectedStep: v.number() }),
+    leaseLostValidator,
+    notRunningValidator,
+    notFoundValidator,
+    refusedValidator,
+  ),
+  handler: async (ctx, { jobId, step, units, fence }) => {
+    const refusal = checkUnits("step", step, { minimum: 1 }) ?? checkUnits("units", units);
+    if (refusal !== null) return { kind: "refused" as const, refusal };
+    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
+    if (job === null) return { kind: "not_found" as const };
+    return await chargeJob(ctx, job, { step, units, fence }, Date.now());
+  },
+});
+
+export const heartbeat = keyMutation({
+  scope: "jobs:write",
+  args: { jobId: v.string(), fence: v.number(), takeOver: v.optional(v.boolean()) },
+  returns: v.union(
+    v.object({ kind: v.literal("renewed"), job: jobViewValidator }),
+    leaseLostValidator,
+    notRunningValidator,
+    notFoundValidator,
+  ),
+  handler: async (ctx, { jobId, fence, takeOver }) => {
+    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
+    if (job === null) return { kind: "not_found" as const };
+    return await heartbeatJob(ctx, job, { fence, takeOver: takeOver ?? false }, Date.now());
+  },
+});
+
+export const extend = keyMutation({
+  scope: "jobs:write",
+  args: { jobId: v.string(), units: v.number(), fence: v.number() },
+  returns: v.union(
+    v.object({ kind: v.literal("extended"), job: jobViewValidator }),
+    refusedValidator,
+    refreshNeededValidator,
+    refreshPendingValidator,
+    leaseLostValidator,
+    notRunningValidator,
+    notFoundValidator,
+  ),
+  handler: async (ctx, { jobId, units, fence }) => {
+    const refusal = checkUnits("units", units, { minimum: 1 });
+    if (refusal !== null) return { kind: "refused" as const, refusal };
+    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
+    if (job === null) return { kind: "not_found" as const };
+    return await extendJob(ctx, ctx.principal.account, job, { units, fence }, Date.now());
+  },
+});
+
+export const settle = keyMutation({
+  scope: "jobs:write",
+  args: {
+    jobId: v.string(),
+    outcome: settleOutcomeValidator,
+    usedUnits: v.optional(v.number()),
+    fence: v.optional(v.number()),
+  },
+  returns: v.union(
+    v.object({ kind: v.literal("settled"), job: jobViewValidator, replayed: v.boolean() }),
+    leaseLostValidator,
+    notFoundValidator,
+    refusedValidator,
+  ),
+  handler: async (ctx, { jobId, outcome, usedUnits, fence }) => {
+    const refusal = usedUnits === undefined ? null : checkUnits("usedUnits", usedUnits);
+    if (refusal !== null) return { kind: "refused" as const, refusal };
+    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
+    if (job === null) return { kind: "not_found" as const };
+    const request = { outcome, usedUnits: usedUnits ?? 0, fence: fence ?? null };
+    return await settleJob(ctx, job, request, Date.now());
+  },
+});
+
+export const getJob = keyQuery({
+  scope: "jobs:read",
+  args: { jobId: v.string() },
+  returns: v.union(jobViewValidator, v.null()),
+  handler: async (ctx, { jobId }) => {
+    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
+    return job === null ? null : viewJob(job._id, job);
+  },
+});
+
+/** Newest first; with a status, by lease end, latest first. A page may be short and still have a cursor. */
+export const listJobs = keyQuery({
+  scope: "jobs:read",
+  args: {
+    status: v.optional(jobStatusValidator),
+    kind: v.optional(v.string()),
+    cursor: v.union(v.string(), v.null()),
+    limit: v.number(),
+  },
+  returns: v.object({ jobs: v.array(jobViewValidator), cursor: v.union(v.string(), v.null()) }),
+  handler: async (ctx, { status, kind, cursor, limit }) => {
+    if (checkUnits("limit", limit, { minimum: 1, maximum: LIST_LIMIT_MAX }) !== null) {
+      refuse("invalid", `limit must be a whole number from 1 to ${LIST_LIMIT_MAX}`);
+    }
+    const { accountId } = ctx.principal;
+    const jobs = ctx.db.query("jobs");
+    const ordered =
+      status === undefined
+        ? jobs.withIndex("by_account", (q) => q.eq("accountId", accountId)).order("desc")
+        : jobs
+            .withIndex("by_account_status_lease", (q) => q.eq("accountId", accountId).eq("status", status))
+            .order("desc");
+    const filtered = kind === undefined ? ordered : ordered.filter((q) => q.eq(q.field("kind"), kind));
+    const page = await filtered.paginate({ numItems: limit, cursor, maximumRowsRead: LIST_ROWS_READ_MAX });
+    return {
+      jobs: page.page.map((job) => viewJob(job._id, job)),
+      cursor: page.isDone ? null : page.continueCursor,
+    };
+  },
+});
+
+export const usage = keyQuery({
+  scope: "usage:read",
+  args: { nowMs: v.optional(v.number()) },
+  returns: v.object({
+    accountId: v.string(),
+    feature: v.string(),
+    cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
+    usedUnits: v.number(),
+    heldUnits: v.number(),
+    limit: v.union(limitViewValidator, v.null()),
+    freeUnits: v.union(v.number(), v.null()),
+    running: v.array(jobViewValidator),
+  }),
+  handler: async (ctx, args) => {
+    const { accountId, account } = ctx.principal;
+    const nowMs = args.nowMs ?? Date.now();
+    const cycle = cycleAt(account.cycleAnchorMs, nowMs);
+    const row = await findBudget(ctx, accountId, FEATURE_TOKENS, cycle.name);
+    const limitRow = await findLimit(ctx, accountId);
+    const limit = limitRow === null ? null : usableLimit(limitRow, nowMs);
+    const running = await ctx.db
+      .query("jobs")
+      .withIndex("by_account_status_lease", (q) => q.eq("accountId", accountId).eq("status", "running"))
+      .take(USAGE_RUNNING_MAX);
+    const budget = { usedUnits: row?.usedUnits ?? 0, heldUnits: row?.heldUnits ?? 0 };
+    return {
+      accountId,
+      feature: FEATURE_TOKENS,
+      cycle: { name: cycle.name, startMs: cycle.startMs, endMs: cycle.endMs },
+      ...budget,
+      limit,
+      freeUnits: limit === null ? null : freeUnitsOf(limit.limitUnits, budget),
+      running: running.map((job) => viewJob(job._id, job)),
+    };
+  },
+});
+
+export const estimates = keyQuery({
+  scope: "jobs:read",
+  args: { kind: v.optional(v.string()), nowMs: v.optional(v.number()) },
+  returns: v.object({
+    kinds: v.array(
+      v.object({
+        kind: v.string(),
+        jobs: v.number(),
+        p50UsedUnits: v.number(),
+        p90UsedUnits: v.number(),
+        p99UsedUnits: v.number(),
+        p50UsedShare: v.number(),
+        p90UsedShare: v.number(),
+        cappedShare: v.number(),
+        lockedUnits: v.number(),
+        suggestedUnits: v.number(),
+      }),
+    ),
+  }),
+  handler: async (ctx, { kind, nowMs }) => {
+    const sinceMs = (nowMs ?? Date.now()) - ESTIMATE_SPAN_MS;
+    const jobs = await ctx.db
+      .query("jobs")
+      .withIndex("by_account", (q) =>
+        q.eq("accountId", ctx.principal.accountId).gte("_creationTime", sinceMs),
+      )
+      .order("desc")
+      .take(ESTIMATE_JOBS_MAX);
+    const wanted = kind === undefined ? jobs : jobs.filter((job) => job.kind === kind);
+    return { kinds: estimateKinds(wanted) };
+  },
+});

@@ -1,0 +1,87 @@
+import { FEATURE_TOKENS } from "../lib/gate/types";
+import type { Doc, Id } from "./_generated/dataModel";
+import type { QueryCtx } from "./_generated/server";
+
+/** Look-ups that several features share. Each is one read of one index. */
+
+type Reader = Pick<QueryCtx, "db">;
+
+export function findJobByKey(
+  ctx: Reader,
+  accountId: Id<"accounts">,
+  key: string,
+): Promise<Doc<"jobs"> | null> {
+  return ctx.db
+    .query("jobs")
+    .withIndex("by_account_key", (q) => q.eq("accountId", accountId).eq("key", key))
+    .unique();
+}
+
+/** A job by the id a caller sent, only when it belongs to the account. Anything else is null, never an error. */
+export async function findOwnJob(
+  ctx: Reader,
+  accountId: Id<"accounts">,
+  jobId: string,
+): Promise<Doc<"jobs"> | null> {
+  const id = ctx.db.normalizeId("jobs", jobId);
+  const job = id === null ? null : await ctx.db.get(id);
+  return job?.accountId === accountId ? job : null;
+}
+
+export function findBilling(ctx: Reader, accountId: Id<"accounts">): Promise<Doc<"billing"> | null> {
+  return ctx.db
+    .query("billing")
+    .withIndex("by_account", (q) => q.eq("accountId", accountId))
+    .unique();
+}
+
+export function findLimit(
+  ctx: Reader,
+  accountId: Id<"accounts">,
+  feature: string = FEATURE_TOKENS,
+): Promise<Doc<"limits"> | null> {
+  return ctx.db
+    .query("limits")
+    .withIndex("by_account_feature", (q) => q.eq("accountId", accountId).eq("feature", feature))
+    .unique();
+}
+
+export function findFixedLimit(
+  ctx: Reader,
+  accountId: Id<"accounts">,
+  feature: string,
+): Promise<Doc<"fixedLimits"> | null> {
+  return ctx.db
+    .query("fixedLimits")
+    .withIndex("by_account_feature", (q) => q.eq("accountId", accountId).eq("feature", feature))
+    .unique();
+}
+
+export function findBudget(
+  ctx: Reader,
+  accountId: Id<"accounts">,
+  feature: string,
+  cycle: string,
+): Promise<Doc<"budgets"> | null> {
+  return ctx.db
+    .query("budgets")
+    .withIndex("by_account_feature_cycle", (q) =>
+      q.eq("accountId", accountId).eq("feature", feature).eq("cycle", cycle),
+    )
+    .unique();
+}
+
+/** Running jobs of an account whose lease is over, the longest over first. */
+export function findLapsedJobs(
+  ctx: Reader,
+  accountId: Id<"accounts">,
+  nowMs: number,
+  countMax: number,
+): Promise<Doc<"jobs">[]> {
+  return ctx.db
+    .query("jobs")
+    .withIndex("by_account_status_lease", (q) =>
+      q.eq("accountId", accountId).eq("status", "running").lte("leaseExpiresAtMs", nowMs),
+    )
+    .take(countMax);
+}

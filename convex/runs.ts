@@ -1,0 +1,64 @@
+import { v } from "convex/values";
+
+import { internal } from "./_generated/api";
+import type { Doc } from "./_generated/dataModel";
+import { type ActionCtx, internalMutation, type MutationCtx } from "./_generated/server";
+
+/** Keeps one row for each periodic worker, so that health can say when it last ran and how it went. */
+
+export type RunCounts = Record<string, number>;
+
+/** Runs a periodic worker between two marks. A failure is marked and thrown on, with its cause. */
+export async function withRun<Counts extends RunCounts>(
+  ctx: ActionCtx,
+  name: string,
+  work: () => Promise<Counts>,
+): Promise<Counts> {
+  await ctx.runMutation(internal.runs.begin, { name });
+  try {
+    const counts = await work();
+    await ctx.runMutation(internal.runs.finish, { name, status: "good", counts });
+    return counts;
+  } catch (error) {
+    await ctx.runMutation(internal.runs.finish, { name, status: "failed", counts: {} });
+    throw error;
+  }
+}
+
+export const begin = internalMutation({
+  args: { name: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { name }) => {
+    const nowMs = Date.now();
+    await save(ctx, name, { status: "running", lastStartedAtMs: nowMs });
+    return null;
+  },
+});
+
+export const finish = internalMutation({
+  args: {
+    name: v.string(),
+    status: v.union(v.literal("good"), v.literal("failed")),
+    counts: v.record(v.string(), v.number()),
+  },
+  returns: v.null(),
+  handler: async (ctx, { name, status, counts }) => {
+    const nowMs = Date.now();
+    const good = status === "good" ? { lastGoodAtMs: nowMs } : {};
+    await save(ctx, name, { status, counts, lastFinishedAtMs: nowMs, ...good });
+    return null;
+  },
+});
+
+async function save(ctx: MutationCtx, name: string, change: Partial<Doc<"runs">>): Promise<void> {
+  const row = await ctx.db
+    .query("runs")
+    .withIndex("by_name", (q) => q.eq("name", name))
+    .unique();
+  if (row !== null) {
+    await ctx.db.patch(row._id, change);
+    return;
+  }
+  const first = { status: "running" as const, lastStartedAtMs: Date.now(), counts: {} };
+  await ctx.db.insert("runs", { name, lastFinishedAtMs: null, lastGoodAtMs: null, ...first, ...change });
+}

@@ -1,0 +1,189 @@
+import { defineSchema, defineTable } from "convex/server";
+import { v } from "convex/values";
+
+import {
+  jobFields,
+  limitUnitsValidator,
+  providerValidator,
+  refusalValidator,
+  scopeValidator,
+} from "./validators";
+
+/** Small facts of an audit line or a run: numbers and words, never a secret. */
+const details = v.record(v.string(), v.union(v.string(), v.number(), v.boolean(), v.null()));
+
+export default defineSchema({
+  /** A customer. Written by operators (accounts.ts) and, for throw-away ones, by the lab. */
+  accounts: defineTable({
+    name: v.string(),
+    email: v.union(v.string(), v.null()),
+    /** "lab" accounts belong to no customer and never reach a meter. */
+    source: v.union(v.literal("operator"), v.literal("lab")),
+    provider: providerValidator,
+    cycleAnchorMs: v.number(),
+    cycleAnchorSource: v.union(v.literal("operator"), v.literal("creation")),
+    /** Set by the first job. From then on the anchor never moves. */
+    cycleAnchorFrozenAtMs: v.union(v.number(), v.null()),
+    createdAtMs: v.number(),
+  }),
+
+  /** The rate window of an account. Written by the gate; the limit in it by operators. */
+  billing: defineTable({
+    accountId: v.id("accounts"),
+    limitPerMinute: v.number(),
+    windowStartMs: v.number(),
+    count: v.number(),
+    /** Start of the last window in which a refusal was recorded: one row a window is enough. */
+    refusedWindowStartMs: v.union(v.number(), v.null()),
+  }).index("by_account", ["accountId"]),
+
+  /**
+   * The cached limit of an account and feature. Written by the refresh (limits.ts), by the gate when it grants the
+   * refresh lease, and by operators who set a fixed limit.
+   */
+  limits: defineTable({
+    accountId: v.id("accounts"),
+    feature: v.string(),
+    provider: providerValidator,
+    limitUnits: limitUnitsValidator,
+    readAtMs: v.union(v.number(), v.null()),
+    refreshFence: v.number(),
+    refreshLeaseExpiresAtMs: v.union(v.number(), v.null()),
+    refreshFailedAtMs: v.union(v.number(), v.null()),
+    refreshRequiredAtMs: v.union(v.number(), v.null()),
+  }).index("by_account_feature", ["accountId", "feature"]),
+
+  /** The fixed provider's own table: what an operator set. The gate never reads it, only the refresh does. */
+  fixedLimits: defineTable({
+    accountId: v.id("accounts"),
+    feature: v.string(),
+    limitUnits: limitUnitsValidator,
+    setAtMs: v.number(),
+  }).index("by_account_feature", ["accountId", "feature"]),
+
+  /** Settled use and open holds of one cycle: the serial point. Written by the gate only; repaired by the audit. */
+  budgets: defineTable({
+    accountId: v.id("accounts"),
+    feature: v.string(),
+    cycle: v.string(),
+    usedUnits: v.number(),
+    heldUnits: v.number(),
+  }).index("by_account_feature_cycle", ["accountId", "feature", "cycle"]),
+
+  /** Admitted jobs, running and ended. Written by the gate only. Inserted in one place: admission.ts. */
+  jobs: defineTable({
+    accountId: v.id("accounts"),
+    ...jobFields,
+    /** The runner's next step, while one is scheduled. */
+    runnerStepId: v.union(v.id("_scheduled_functions"), v.null()),
+  })
+    // Every start and end of a job writes each of these, so there is one for each question and none to spare.
+    .index("by_account_key", ["accountId", "key"])
+    .index("by_account", ["accountId"])
+    .index("by_account_status_lease", ["accountId", "status", "leaseExpiresAtMs"])
+    .index("by_status_lease", ["status", "leaseExpiresAtMs"]),
+
+  /**
+   * Refused admissions with the numbers at that moment. Written by the gate; removed by the purge after 30 days.
+   * A key or a number that was never acceptable is not recorded, nor is more than one rate refusal a window.
+   */
+  refusals: defineTable({
+    accountId: v.id("accounts"),
+    key: v.string(),
+    kind: v.string(),
+    requestedUnits: v.number(),
+    refusal: refusalValidator,
+    atMs: v.number(),
+  })
+    .index("by_account", ["accountId"])
+    .index("by_at", ["atMs"]),
+
+  /** The ledger: append only. A settled job writes its row in the mutation that settles it. */
+  entries: defineTable({
+    accountId: v.id("accounts"),
+    feature: v.string(),
+    /** Counts once: the id of the job for tokens. */
+    key: v.string(),
+    units: v.number(),
+    /** The cycle whose budget paid, which is the one that admitted the job. */
+    budgetCycle: v.string(),
+    /** The cycle of the instant of settlement, in which the entry is booked. */
+    cycle: v.string(),
+    jobId: v.id("jobs"),
+    atMs: v.number(),
+  }).index("by_account_feature_budgetCycle", ["accountId", "feature", "budgetCycle"]),
+
+  /** What a person must look at. Written by whoever finds it, once while it is open. */
+  reviews: defineTable({
+    kind: v.union(v.literal("broken_job"), v.literal("audit_too_large")),
+    /** What it is about, by id or by name; with the kind it is unique among the open ones. */
+    subject: v.string(),
+    accountId: v.union(v.id("accounts"), v.null()),
+    detail: v.string(),
+    status: v.union(v.literal("open"), v.literal("decided")),
+    openedAtMs: v.number(),
+  }).index("by_kind_subject_status", ["kind", "subject", "status"]),
+
+  /** One Concurrency Lab run on its own throw-away account. Written by lab.ts only. */
+  labRuns: defineTable({
+    accountId: v.id("accounts"),
+    jobs: v.number(),
+    units: v.number(),
+    limitUnits: v.number(),
+    steps: v.number(),
+    stepMs: v.number(),
+    /** The plain check's own count: read before a lane starts, raised when it ends. That is its whole fault. */
+    plainSpentUnits: v.number(),
+    startedAtMs: v.number(),
+  }),
+
+  /** The lanes of a lab run. A held lane points at its job; a plain one is nowhere but here. Written by lab.ts only. */
+  labLanes: defineTable({
+    labRunId: v.id("labRuns"),
+    side: v.union(v.literal("plain"), v.literal("held")),
+    lane: v.number(),
+    status: v.union(
+      v.literal("waiting"),
+      v.literal("running"),
+      v.literal("finished"),
+      v.literal("refused"),
+      v.literal("gated"),
+    ),
+    step: v.number(),
+    jobId: v.union(v.id("jobs"), v.null()),
+    refusal: v.union(refusalValidator, v.null()),
+  }).index("by_run", ["labRunId", "side", "lane"]),
+
+  /** Hashes of bearer keys. Written by operators; `lastUsedAtMs` by use, at most once a minute. */
+  apiKeys: defineTable({
+    accountId: v.id("accounts"),
+    keyHash: v.string(),
+    prefix: v.string(),
+    name: v.string(),
+    scopes: v.array(scopeValidator),
+    createdAtMs: v.number(),
+    revokedAtMs: v.union(v.number(), v.null()),
+    lastUsedAtMs: v.union(v.number(), v.null()),
+  })
+    .index("by_key_hash", ["keyHash"])
+    .index("by_account", ["accountId"]),
+
+  /** Operator acts and automatic repairs: append only. */
+  audit: defineTable({
+    actor: v.string(),
+    action: v.string(),
+    accountId: v.union(v.id("accounts"), v.null()),
+    details,
+    atMs: v.number(),
+  }).index("by_account", ["accountId"]),
+
+  /** The last run of each periodic worker. Written by runs.ts. */
+  runs: defineTable({
+    name: v.string(),
+    status: v.union(v.literal("running"), v.literal("good"), v.literal("failed")),
+    lastStartedAtMs: v.number(),
+    lastFinishedAtMs: v.union(v.number(), v.null()),
+    lastGoodAtMs: v.union(v.number(), v.null()),
+    counts: v.record(v.string(), v.number()),
+  }).index("by_name", ["name"]),
+});

@@ -1,0 +1,65 @@
+import { ApiProblem } from "./answers.ts";
+
+/** Largest request body, in bytes. Ours are under 1 KB; the rest is room for long keys and names. */
+export const BODY_BYTES_MAX = 64 * 1024;
+
+const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)/i;
+
+/**
+ * Reads a JSON body. A body over `BODY_BYTES_MAX` is refused by its declared length, or as soon as the count passes
+ * the maximum, so it is never held in memory whole. `optional` lets an empty body stand for `{}`.
+ * Throws `ApiProblem` (`too_large`, `invalid`).
+ */
+export async function readJsonBody(request: Request, optional: boolean): Promise<unknown> {
+  const declared = Number(request.headers.get("content-length") ?? "0");
+  if (declared > BODY_BYTES_MAX) throw tooLarge();
+  const text = await readText(request);
+  if (text === "" && optional) return {};
+  if (text === "") throw invalidBody("A JSON object is needed as the body.");
+  const type = request.headers.get("content-type") ?? "";
+  if (!JSON_TYPE.test(type.trim())) {
+    throw invalidBody("Send the body with the header Content-Type: application/json.");
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, which may hold what must not be repeated.
+    throw invalidBody("The body is not well-formed JSON.");
+  }
+  return value;
+}
+
+async function readText(request: Request): Promise<string> {
+  if (request.body === null) return "";
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  let bytes = 0;
+  let text = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      bytes += value.byteLength;
+      if (bytes > BODY_BYTES_MAX) {
+        await reader.cancel().catch(() => undefined);
+        throw tooLarge();
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError) throw invalidBody("The body is not UTF-8 text.");
+    throw error;
+  }
+}
+
+function tooLarge(): ApiProblem {
+  return new ApiProblem("too_large", `The body is larger than ${BODY_BYTES_MAX} bytes.`, {
+    extra: { maximumBytes: BODY_BYTES_MAX },
+  });
+}
+
+function invalidBody(message: string): ApiProblem {
+  return new ApiProblem("invalid", message, { errors: [{ path: "", message }] });
+}

@@ -1,0 +1,206 @@
+import { createApiKey } from "../api-keys.ts";
+import { accounts, apiKeys, ops } from "../convex-functions.ts";
+import { jsonResponse, problemResponse } from "./answers.ts";
+import { route, type Route } from "./route.ts";
+import * as wire from "./wire-schemas.ts";
+
+type Params = Readonly<Record<string, string>>;
+const accountId = (params: Params): string => params.accountId ?? "";
+const apiKeyId = (params: Params): string => params.keyId ?? "";
+
+const noAccount = (): Response => problemResponse("not_found", "There is no such account.");
+const noKey = (): Response => problemResponse("not_found", "This account has no such API key.");
+
+/** Setting a limit is listed under two methods: PUT says what it does, POST is what older clients send. */
+const setLimit = (method: "PUT" | "POST", operationId: string): Route =>
+  route({
+    method,
+    path: "/accounts/{accountId}/limits",
+    operationId,
+    summary: "Set the fixed limit of an account; null is unlimited",
+    tag: "Accounts",
+    auth: "operator",
+    body: wire.limitBody,
+    answers: { 200: { description: "The limit is set", schema: wire.limitSetAnswer } },
+    problems: ["out_of_range", "not_found"],
+    async handle({ params, body, backend }) {
+      const id = accountId(params);
+      const answer = await backend.mutation(accounts.setLimit, { accountId: id, ...body });
+      if (answer.kind === "not_found") return noAccount();
+      const { limitUnits, feature = "tokens" } = body;
+      return jsonResponse({ accountId: id, feature, limitUnits });
+    },
+  });
+
+/** What the operator of this installation may do. Each route needs the operator key. */
+export const operatorRoutes: readonly Route[] = [
+  route({
+    method: "POST",
+    path: "/accounts",
+    operationId: "createAccount",
+    summary: "Create an account",
+    tag: "Accounts",
+    auth: "operator",
+    body: wire.accountBody,
+    answers: { 201: { description: "The account", schema: wire.accountAnswer } },
+    problems: ["out_of_range"],
+    async handle({ body, backend }) {
+      const { account } = await backend.mutation(accounts.create, body);
+      return jsonResponse({ account }, 201);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/accounts",
+    operationId: "listAccounts",
+    summary: "List accounts",
+    tag: "Accounts",
+    auth: "operator",
+    query: wire.pageQuery,
+    answers: { 200: { description: "A page of accounts", schema: wire.accountPage } },
+    async handle({ query, backend }) {
+      return jsonResponse(await backend.query(accounts.list, { ...query, cursor: query.cursor ?? null }));
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/accounts/{accountId}",
+    operationId: "getAccount",
+    summary: "Read an account",
+    tag: "Accounts",
+    auth: "operator",
+    answers: { 200: { description: "The account", schema: wire.accountAnswer } },
+    problems: ["not_found"],
+    async handle({ params, backend }) {
+      const account = await backend.query(accounts.get, { accountId: accountId(params) });
+      return account === null ? noAccount() : jsonResponse({ account });
+    },
+  }),
+  route({
+    method: "PATCH",
+    path: "/accounts/{accountId}",
+    operationId: "setRate",
+    summary: "Set how many jobs an account may start in a minute",
+    tag: "Accounts",
+    auth: "operator",
+    body: wire.rateBody,
+    answers: { 200: { description: "The rate is set", schema: wire.rateAnswer } },
+    problems: ["out_of_range", "not_found"],
+    async handle({ params, body, backend }) {
+      const id = accountId(params);
+      const answer = await backend.mutation(accounts.setRate, { accountId: id, ...body });
+      return answer.kind === "not_found" ? noAccount() : jsonResponse({ accountId: id, ...body });
+    },
+  }),
+  setLimit("PUT", "setLimit"),
+  setLimit("POST", "postLimit"),
+  route({
+    method: "DELETE",
+    path: "/accounts/{accountId}/limits",
+    operationId: "removeLimit",
+    summary: "Remove the fixed limit; new jobs are then refused as limit_unknown",
+    tag: "Accounts",
+    auth: "operator",
+    answers: { 200: { description: "The limit is removed", schema: wire.limitRemovedAnswer } },
+    problems: ["not_found"],
+    async handle({ params, backend }) {
+      const id = accountId(params);
+      const answer = await backend.mutation(accounts.removeLimit, { accountId: id });
+      return answer.kind === "not_found" ? noAccount() : jsonResponse({ accountId: id, removed: true });
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/accounts/{accountId}/keys",
+    operationId: "createApiKey",
+    summary: "Create an API key; its secret is answered this once",
+    tag: "API keys",
+    auth: "operator",
+    body: wire.apiKeyBody,
+    answers: { 201: { description: "The key and its secret", schema: wire.newApiKeyAnswer } },
+    problems: ["not_found"],
+    async handle({ params, body, backend }) {
+      const { secret, keyHash, prefix } = createApiKey();
+      const answer = await backend.mutation(apiKeys.create, {
+        accountId: accountId(params),
+        keyHashNew: keyHash,
+        prefix,
+        ...body,
+      });
+      if (answer.kind === "not_found") return noAccount();
+      return jsonResponse({ apiKey: answer.apiKey, secret }, 201);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/accounts/{accountId}/keys",
+    operationId: "listApiKeys",
+    summary: "List the API keys of an account, without their secrets",
+    tag: "API keys",
+    auth: "operator",
+    answers: { 200: { description: "The keys", schema: wire.apiKeyList } },
+    problems: ["not_found"],
+    async handle({ params, backend }) {
+      return jsonResponse(await backend.query(apiKeys.list, { accountId: accountId(params) }));
+    },
+  }),
+  route({
+    method: "DELETE",
+    path: "/accounts/{accountId}/keys/{keyId}",
+    operationId: "revokeApiKey",
+    summary: "Revoke an API key",
+    tag: "API keys",
+    auth: "operator",
+    answers: { 200: { description: "The key is revoked", schema: wire.apiKeyAnswer } },
+    problems: ["not_found"],
+    async handle({ params, backend }) {
+      const args = { accountId: accountId(params), apiKeyId: apiKeyId(params) };
+      const answer = await backend.mutation(apiKeys.revoke, args);
+      return answer.kind === "not_found" ? noKey() : jsonResponse({ apiKey: answer.apiKey });
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/accounts/{accountId}/keys/{keyId}/rotate",
+    operationId: "rotateApiKey",
+    summary: "Replace the secret of an API key",
+    tag: "API keys",
+    auth: "operator",
+    answers: { 200: { description: "The key and its new secret", schema: wire.newApiKeyAnswer } },
+    problems: ["not_found"],
+    async handle({ params, backend }) {
+      const { secret, keyHash, prefix } = createApiKey();
+      const answer = await backend.mutation(apiKeys.rotate, {
+        accountId: accountId(params),
+        apiKeyId: apiKeyId(params),
+        keyHashNew: keyHash,
+        prefix,
+      });
+      return answer.kind === "not_found" ? noKey() : jsonResponse({ apiKey: answer.apiKey, secret });
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/ops/sweep",
+    operationId: "sweep",
+    summary: "Settle jobs whose lease has ended, now",
+    tag: "Operations",
+    auth: "operator",
+    answers: { 200: { description: "What the sweep did", schema: wire.sweepAnswer } },
+    async handle({ backend }) {
+      return jsonResponse(await backend.action(ops.sweep, {}));
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/ops/audit",
+    operationId: "audit",
+    summary: "Recompute held and used units and repair a difference, now",
+    tag: "Operations",
+    auth: "operator",
+    answers: { 200: { description: "What the audit did", schema: wire.auditAnswer } },
+    async handle({ backend }) {
+      return jsonResponse(await backend.action(ops.audit, {}));
+    },
+  }),
+];

@@ -1,0 +1,96 @@
+import type { DefaultFunctionArgs, FunctionReference } from "convex/server";
+import type { z } from "zod";
+import type { ProblemCode } from "../../shared/problem.ts";
+import type { ServerDeps } from "../deps.ts";
+import { noBody, noQuery, type scope as scopeSchema } from "./wire-schemas.ts";
+
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type Scope = z.output<typeof scopeSchema>;
+
+/** Calls to Convex in the name of the caller; conflicts are retried where repeating is safe. */
+export interface CallerBackend {
+  query<A extends DefaultFunctionArgs, V>(
+    ref: FunctionReference<"query", "public", A, V>,
+    args: A,
+  ): Promise<V>;
+  mutation<A extends DefaultFunctionArgs, V>(
+    ref: FunctionReference<"mutation", "public", A, V>,
+    args: A,
+  ): Promise<V>;
+  action<A extends DefaultFunctionArgs, V>(
+    ref: FunctionReference<"action", "public", A, V>,
+    args: A,
+  ): Promise<V>;
+}
+
+export interface RouteContext<Body, Query> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Body;
+  readonly query: Query;
+  readonly backend: CallerBackend;
+  readonly deps: ServerDeps;
+}
+
+interface Answer {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+}
+
+/** One line of the route table: what dispatches a request and what the OpenAPI document says about it. */
+export interface Route {
+  readonly method: HttpMethod;
+  /** Below `/api/v1`, with parameters in braces: `/jobs/{jobId}`. Every parameter is a document id. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tag: string;
+  /** Whose key the route takes. Scopes and the operator's right are checked by the Convex function itself. */
+  readonly auth: "account" | "operator" | "none";
+  readonly scope: Scope | undefined;
+  readonly body: z.ZodObject | undefined;
+  /** True when an empty body stands for `{}`. */
+  readonly bodyOptional: boolean;
+  readonly query: z.ZodObject;
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** Codes of this route beside those that every route of its kind can answer. */
+  readonly problems: readonly ProblemCode[];
+  readonly handle: (
+    context: RouteContext<Record<string, unknown>, Record<string, unknown>>,
+  ) => Promise<Response>;
+}
+
+interface RouteDefinition<B extends z.ZodObject, Q extends z.ZodObject> {
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly auth: Route["auth"];
+  readonly scope?: Scope;
+  readonly body?: B;
+  readonly query?: Q;
+  readonly answers: Readonly<Record<number, Answer>>;
+  readonly problems?: readonly ProblemCode[];
+  readonly handle: (context: RouteContext<z.output<B>, z.output<Q>>) => Promise<Response>;
+}
+
+/**
+ * Makes a line of the table. The handler sees the checked types of its schemas. A POST, PUT or PATCH without a body
+ * schema, and one whose fields are all optional, takes an empty body as `{}`.
+ */
+export function route<B extends z.ZodObject = typeof noBody, Q extends z.ZodObject = typeof noQuery>(
+  definition: RouteDefinition<B, Q>,
+): Route {
+  const takesBody = definition.method !== "GET" && definition.method !== "DELETE";
+  const body: z.ZodObject | undefined = takesBody ? (definition.body ?? noBody) : undefined;
+  return {
+    ...definition,
+    scope: definition.scope,
+    body,
+    bodyOptional: body?.safeParse({}).success ?? true,
+    query: definition.query ?? noQuery,
+    problems: definition.problems ?? [],
+    // The router hands over what the schemas of this very definition let through.
+    handle: definition.handle as unknown as Route["handle"],
+  };
+}

@@ -1,0 +1,198 @@
+import type { ProblemCode } from "../../shared/problem.ts";
+import { readCredential } from "../api-keys.ts";
+import { retryConflicts } from "../conflict-retry.ts";
+import { BackendError } from "../convex.ts";
+import type { ServerDeps } from "../deps.ts";
+import { ApiProblem, jsonResponse, problemResponse } from "./answers.ts";
+import { readJsonBody } from "./body.ts";
+import { jobRoutes } from "./job-routes.ts";
+import { buildOpenApi } from "./openapi.ts";
+import { operatorRoutes } from "./operator-routes.ts";
+import { route, type CallerBackend, type Route } from "./route.ts";
+import { validate } from "./validate.ts";
+
+export const API_PREFIX = "/api/v1";
+
+const UNAUTHORIZED_HEADERS = { "www-authenticate": 'Bearer realm="holdfast"' };
+const BUSY_RETRY_AFTER_MS = 1000;
+const UNAVAILABLE_RETRY_AFTER_MS = 2000;
+/** A document id as Convex writes it. A path with anything else in its place leads nowhere. */
+const DOCUMENT_ID = /^[0-9a-z]{31,37}$/;
+
+const openApiRoute = route({
+  method: "GET",
+  path: "/openapi.json",
+  operationId: "getOpenApi",
+  summary: "This description of the API",
+  tag: "Description",
+  auth: "none",
+  answers: { 200: { description: "An OpenAPI 3.1 document" } },
+  // oxlint-disable-next-line require-await -- a handler answers with a promise
+  handle: async () => jsonResponse(openApiDocument()),
+});
+
+/** Every route of the API: what is served, what is checked and what the OpenAPI document lists. */
+export const routes: readonly Route[] = [...jobRoutes, ...operatorRoutes, openApiRoute];
+
+let document: Record<string, unknown> | undefined;
+/** Built at the first request for it and kept: it depends on the table alone. */
+export function openApiDocument(): Record<string, unknown> {
+  document ??= buildOpenApi(routes, API_PREFIX);
+  return document;
+}
+
+/** Answers one request below `API_PREFIX`. Never throws: what goes wrong is a problem answer. */
+export async function handleApi(request: Request, deps: ServerDeps): Promise<Response> {
+  let response: Response;
+  try {
+    response = await dispatch(request, deps);
+  } catch (error) {
+    response = errorResponse(error, deps);
+  }
+  return request.method === "HEAD" ? new Response(null, response) : response;
+}
+
+async function dispatch(request: Request, deps: ServerDeps): Promise<Response> {
+  const url = new URL(request.url);
+  const matches = matchPath(url.pathname.slice(API_PREFIX.length));
+  if (matches.length === 0) return problemResponse("not_found", "There is nothing at this path.");
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const match = matches.find((candidate) => candidate.route.method === method);
+  if (!match) return otherMethod(request.method, matches);
+
+  const { route, params } = match;
+  const keyHash = route.auth === "none" ? undefined : readKeyHash(request.headers);
+  const query = validate(route.query, readQuery(url.searchParams));
+  const body = route.body ? validate(route.body, await readJsonBody(request, route.bodyOptional)) : {};
+  return await route.handle({ params, query, body, deps, backend: callerBackend(deps, keyHash) });
+}
+
+interface Match {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const table = routes.map((line) => ({ route: line, segments: line.path.split("/").slice(1) }));
+
+/** The routes at a path, one a method. A fixed segment wins over a parameter: `/jobs/estimates` is no job id. */
+function matchPath(path: string): Match[] {
+  const given = path.split("/").slice(1);
+  const found: Match[] = [];
+  for (const { route, segments } of table) {
+    const params = segments.length === given.length ? matchSegments(segments, given) : undefined;
+    if (params) found.push({ route, params });
+  }
+  const fixed = found.filter((match) => Object.keys(match.params).length === 0);
+  return fixed.length > 0 ? fixed : found;
+}
+
+function matchSegments(segments: readonly string[], given: readonly string[]): Match["params"] | undefined {
+  const params: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    const value = given[index] ?? "";
+    if (!segment.startsWith("{")) {
+      if (segment !== value) return undefined;
+    } else if (DOCUMENT_ID.test(value)) {
+      params[segment.slice(1, -1)] = value;
+    } else {
+      return undefined;
+    }
+  }
+  return params;
+}
+
+function otherMethod(method: string, matches: readonly Match[]): Response {
+  const known = new Set(matches.map((match) => match.route.method as string));
+  if (known.has("GET")) known.add("HEAD");
+  const allow = [...known, "OPTIONS"].toSorted().join(", ");
+  if (method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
+  return problemResponse("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+}
+
+function readKeyHash(headers: Headers): string {
+  const credential = readCredential(headers);
+  if (credential.kind === "key") return credential.keyHash;
+  const detail =
+    credential.kind === "missing"
+      ? "Send an API key in the header Authorization: Bearer hf_…"
+      : "The Authorization header does not hold an API key of the form Bearer hf_…";
+  throw new ApiProblem("unauthorized", detail, { headers: UNAUTHORIZED_HEADERS });
+}
+
+function readQuery(params: URLSearchParams): Record<string, string> {
+  const query: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of params) {
+    if (name in query) {
+      const message = "This parameter is given more than once.";
+      throw new ApiProblem("invalid", `${name}: ${message}`, { errors: [{ path: name, message }] });
+    }
+    query[name] = value;
+  }
+  return { ...query };
+}
+
+function callerBackend(deps: ServerDeps, keyHash: string | undefined): CallerBackend {
+  const { convex } = deps;
+  return {
+    query: (ref, args) => retryConflicts(() => convex.query(ref, args, keyHash), deps),
+    mutation: (ref, args) => retryConflicts(() => convex.mutation(ref, args, keyHash), deps),
+    // An action is not one transaction, so it is not repeated.
+    action: (ref, args) => convex.action(ref, args, keyHash),
+  };
+}
+
+function errorResponse(error: unknown, deps: ServerDeps): Response {
+  if (error instanceof ApiProblem) return error.toResponse();
+  if (error instanceof BackendError) return backendErrorResponse(error, deps);
+  return internalResponse(error, deps);
+}
+
+function backendErrorResponse(error: BackendError, deps: ServerDeps): Response {
+  switch (error.fault) {
+    case "conflict":
+      return problemResponse("busy", "Too many requests met at this account. Repeat the request.", {
+        retryAfterMs: BUSY_RETRY_AFTER_MS,
+      });
+    case "refused":
+      return refusedCallResponse(error, deps);
+    default: {
+      const errorId = deps.newId();
+      deps.log({ event: "backend_failed", errorId, fault: error.fault, message: error.message });
+      return problemResponse(
+        "unavailable",
+        "The database could not take the request. Repeat it as it is: the same key or step counts once.",
+        { retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS, extra: { errorId } },
+      );
+    }
+  }
+}
+
+function refusedCallResponse(error: BackendError, deps: ServerDeps): Response {
+  switch (error.refusedCode as ProblemCode) {
+    case "unauthorized":
+      return problemResponse("unauthorized", "This API key is not known or has been revoked.", {
+        headers: UNAUTHORIZED_HEADERS,
+      });
+    case "forbidden":
+      return problemResponse("forbidden", "This API key may not do this.", {});
+    case "not_found":
+      return problemResponse("not_found", "There is no such thing.");
+    default:
+      return internalResponse(error, deps);
+  }
+}
+
+/** The id is what a caller may quote and what finds the line in the log; the cause stays on this side. */
+function internalResponse(error: unknown, deps: ServerDeps): Response {
+  const errorId = deps.newId();
+  deps.log({
+    event: "internal_error",
+    errorId,
+    name: error instanceof Error ? error.name : typeof error,
+    message: error instanceof Error ? error.message : String(error),
+    stack: error instanceof Error ? error.stack : undefined,
+  });
+  return problemResponse("internal", `An unexpected error happened. Quote ${errorId} when you report it.`, {
+    extra: { errorId },
+  });
+}

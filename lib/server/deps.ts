@@ -1,0 +1,19 @@
+import type { ConvexGateway } from "./convex.ts";
+
+/** What went wrong, for the server's own log. It holds no key, no secret and no request body. */
+export interface LogEvent {
+  readonly event: string;
+  readonly errorId?: string;
+  readonly [field: string]: string | number | boolean | undefined;
+}
+
+/** What the handlers need from the outside; the process gives the real things, tests give their own. */
+export interface ServerDeps {
+  readonly convex: ConvexGateway;
+  readonly nowMs: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** 0 ≤ value < 1; spreads out retries. */
+  readonly random: () => number;
+  readonly newId: () => string;
+  readonly log: (event: LogEvent) => void;
+}

@@ -1,0 +1,31 @@
+import { jsonResponse } from "./api/answers.ts";
+import { checkHealth, type HealthReport } from "./health.ts";
+import { ConfigurationError, processDeps } from "./process-deps.ts";
+import type { ConvexGateway } from "./convex.ts";
+
+/** The state of this process and of what it needs, asked for now. */
+export async function currentHealth(): Promise<HealthReport> {
+  return await checkHealth({
+    convex: configuredGateway(),
+    nowMs: Date.now,
+    uptimeSeconds: () => process.uptime(),
+  });
+}
+
+/**
+ * `GET /api/health`, without a key. 503 only when a part that requests need is down: a late sweeper is shown as
+ * `degraded` with 200, because admissions still work and restarting the web process would not help.
+ */
+export async function healthResponse(): Promise<Response> {
+  const report = await currentHealth();
+  return jsonResponse(report, report.status === "down" ? 503 : 200);
+}
+
+function configuredGateway(): ConvexGateway | undefined {
+  try {
+    return processDeps().convex;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return undefined;
+    throw error;
+  }
+}

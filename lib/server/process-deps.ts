@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createConvexGateway, type ConvexGateway } from "./convex.ts";
+import type { LogEvent, ServerDeps } from "./deps.ts";
+
+/** The configuration of the process is missing or unusable; `message` names the variable and never its value. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+  readonly code = "configuration";
+}
+
+let kept: { url: string; serverSecret: string; gateway: ConvexGateway } | undefined;
+
+/**
+ * The real dependencies of the handlers. The environment is read at request time, so that one build runs against any
+ * deployment; the gateway is kept while it stays the same. Throws `ConfigurationError`.
+ */
+export function processDeps(env: NodeJS.ProcessEnv = process.env): ServerDeps {
+  const url = readVariable(env, "CONVEX_URL");
+  const serverSecret = readVariable(env, "HOLDFAST_SERVER_SECRET");
+  if (kept?.url !== url || kept.serverSecret !== serverSecret) {
+    kept = { url, serverSecret, gateway: createConvexGateway({ url, serverSecret }) };
+  }
+  return {
+    convex: kept.gateway,
+    nowMs: Date.now,
+    sleep: (ms) => sleep(ms),
+    random: Math.random,
+    newId: randomUUID,
+    log: logLine,
+  };
+}
+
+function readVariable(env: NodeJS.ProcessEnv, name: string): string {
+  const value = env[name]?.trim();
+  if (!value) throw new ConfigurationError(`The environment variable ${name} is not set.`);
+  return value;
+}
+
+/** One JSON line on standard error; the supervisor adds the name of the process. */
+export function logLine(event: LogEvent): void {
+  process.stderr.write(`${JSON.stringify(event)}\n`);
+}

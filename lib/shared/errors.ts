@@ -1,0 +1,15 @@
+/**
+ * Codes of a broken contract: the caller was wrong, not unlucky. Expected outcomes are returned as unions on `kind`
+ * and never use these. `convex/` turns them into a `ConvexError` whose data is this shape.
+ */
+export type ContractCode = "unauthorized" | "forbidden" | "invalid";
+
+/** The data of a thrown contract error. The caller matches on the code, never on the message. */
+export interface ContractError {
+  readonly code: ContractCode;
+  readonly message: string;
+}
+
+export function contractError(code: ContractCode, message: string): ContractError & Record<string, string> {
+  return { code, message };
+}

@@ -1,0 +1,93 @@
+/// <reference types="vite/client" />
+import { makeFunctionReference } from "convex/server";
+import type { GenericId } from "convex/values";
+import { convexTest } from "convex-test";
+import { vi } from "vitest";
+
+import crons from "../../convex/crons";
+import schema from "../../convex/schema";
+import { must } from "../../lib/shared/assert.ts";
+import { BACKEND_ENV, type Backend, type StoredRow } from "./backend.ts";
+
+const modules = import.meta.glob("../../convex/**/*.*s");
+
+/** An arbitrary instant well inside a month, so that a test that moves a few minutes stays in its cycle. */
+const START_MS = Date.UTC(2026, 9, 10, 12);
+
+interface Cron {
+  readonly path: string;
+  readonly everyMs: number;
+  dueAtMs: number;
+}
+
+/** The official in-memory mock. It runs no crons and knows no clock, so both are played here with fake timers. */
+export async function convexTestBackend(): Promise<Backend> {
+  vi.useFakeTimers({
+    now: START_MS,
+    toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
+  });
+  for (const [name, value] of Object.entries(BACKEND_ENV)) vi.stubEnv(name, value);
+  const deployment = convexTest({ schema, modules });
+  const schedule = readCrons();
+
+  async function nextScheduledMs(): Promise<number> {
+    const pending = await deployment.run(async (ctx) => {
+      const rows = await ctx.db.system.query("_scheduled_functions").collect();
+      return rows.filter((row) => row.state.kind === "pending").map((row) => row.scheduledTime);
+    });
+    return Math.min(...pending, Number.POSITIVE_INFINITY);
+  }
+
+  async function moveTo(instantMs: number): Promise<void> {
+    await vi.advanceTimersByTimeAsync(Math.max(0, instantMs - Date.now()));
+    await deployment.finishInProgressScheduledFunctions();
+  }
+
+  return {
+    query: (path, args) => deployment.query(makeFunctionReference<"query">(path), args),
+    mutation: (path, args) => deployment.mutation(makeFunctionReference<"mutation">(path), args),
+    action: (path, args) => deployment.action(makeFunctionReference<"action">(path), args),
+    nowMs: () => Date.now(),
+    async advanceMs(ms) {
+      const targetMs = Date.now() + ms;
+      for (;;) {
+        const cron = schedule.reduce((first, next) => (next.dueAtMs < first.dueAtMs ? next : first));
+        const scheduledMs = await nextScheduledMs();
+        const nextMs = Math.min(cron.dueAtMs, scheduledMs);
+        if (nextMs > targetMs) break;
+        await moveTo(nextMs);
+        if (cron.dueAtMs > nextMs) continue;
+        cron.dueAtMs += cron.everyMs;
+        await runCron(cron.path);
+      }
+      await moveTo(targetMs);
+    },
+    readAll: async <Row extends StoredRow>(table: string) =>
+      (await deployment.run((ctx) => ctx.db.query(table as "jobs").collect())) as unknown as Row[],
+    async patchRow(id, fields) {
+      await deployment.run((ctx) => ctx.db.patch(id as GenericId<"jobs">, fields));
+    },
+    async close() {
+      vi.unstubAllEnvs();
+      vi.useRealTimers();
+    },
+  };
+
+  /** A cron that fails is the engine's to log; the next one is due all the same. */
+  async function runCron(path: string): Promise<void> {
+    const kind = path === "purge:refusals" ? "mutation" : "action";
+    if (kind === "mutation") await deployment.mutation(makeFunctionReference<"mutation">(path), {});
+    else await deployment.action(makeFunctionReference<"action">(path), {}).catch(() => {});
+  }
+}
+
+function readCrons(): Cron[] {
+  const unitsMs = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 };
+  return Object.values(crons.crons).map(({ name, schedule }) => {
+    const everyMs = Object.entries(unitsMs).reduce((sum, [unit, unitMs]) => {
+      const count = (schedule as unknown as Record<string, unknown>)[unit];
+      return typeof count === "number" ? sum + count * unitMs : sum;
+    }, 0);
+    return { path: must(name, "a cron names its function"), everyMs, dueAtMs: Date.now() + everyMs };
+  });
+}

@@ -1,0 +1,276 @@
+import { describe, expect, test } from "vitest";
+import { hashApiKey } from "../../lib/server/api-keys.ts";
+import { routes } from "../../lib/server/api/router.ts";
+import { API_KEY, SERVER_SECRET, apiHarness } from "./helpers/api.ts";
+import {
+  ACCOUNT_ID,
+  JOB_ID,
+  KEY_ID,
+  account,
+  apiKey,
+  estimate,
+  job,
+  limit,
+  usage,
+} from "./helpers/samples.ts";
+
+const api = await apiHarness();
+
+interface HappyPath {
+  readonly operationId: string;
+  readonly request: readonly [method: string, path: string, body?: unknown];
+  readonly calls: readonly [path: string, answer: unknown, args: Record<string, unknown>];
+  readonly status: number;
+}
+
+const ended = {
+  ...job,
+  status: "completed",
+  usedUnits: 700,
+  returnedUnits: 300,
+  endedAtMs: 1_790_000_060_000,
+};
+
+const HAPPY_PATHS: readonly HappyPath[] = [
+  {
+    operationId: "startJob",
+    request: ["POST", "/jobs", { key: "job-1", units: 1000 }],
+    calls: ["gate:admit", { kind: "admitted", job, replayed: false, limit }, { key: "job-1", units: 1000 }],
+    status: 201,
+  },
+  {
+    operationId: "previewJob",
+    request: ["POST", "/jobs/preview", { units: 1000 }],
+    calls: ["gate:preview", { kind: "would_admit", heldUnits: 1000 }, { units: 1000 }],
+    status: 200,
+  },
+  {
+    operationId: "listJobs",
+    request: ["GET", "/jobs?status=running&limit=2"],
+    calls: ["gate:listJobs", { jobs: [job], cursor: null }, { status: "running", limit: 2, cursor: null }],
+    status: 200,
+  },
+  {
+    operationId: "listEstimates",
+    request: ["GET", "/jobs/estimates?kind=default"],
+    calls: ["gate:estimates", { kinds: [estimate] }, { kind: "default" }],
+    status: 200,
+  },
+  {
+    operationId: "getJob",
+    request: ["GET", `/jobs/${JOB_ID}`],
+    calls: ["gate:getJob", job, { jobId: JOB_ID }],
+    status: 200,
+  },
+  {
+    operationId: "chargeStep",
+    request: ["POST", `/jobs/${JOB_ID}/charge`, { step: 1, units: 10, fence: 1 }],
+    calls: [
+      "gate:charge",
+      { kind: "charged", job, chargedUnits: 10, capped: false, replayed: false },
+      { jobId: JOB_ID, step: 1, units: 10, fence: 1 },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "renewLease",
+    request: ["POST", `/jobs/${JOB_ID}/heartbeat`, { fence: 1 }],
+    calls: ["gate:heartbeat", { kind: "renewed", job }, { jobId: JOB_ID, fence: 1 }],
+    status: 200,
+  },
+  {
+    operationId: "extendHold",
+    request: ["POST", `/jobs/${JOB_ID}/extend`, { units: 500, fence: 1 }],
+    calls: ["gate:extend", { kind: "extended", job }, { jobId: JOB_ID, units: 500, fence: 1 }],
+    status: 200,
+  },
+  {
+    operationId: "settleJob",
+    request: ["POST", `/jobs/${JOB_ID}/settle`, { outcome: "completed", usedUnits: 700 }],
+    calls: [
+      "gate:settle",
+      { kind: "settled", job: ended, replayed: false },
+      { jobId: JOB_ID, outcome: "completed", usedUnits: 700 },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "killRunner",
+    request: ["POST", `/jobs/${JOB_ID}/kill`],
+    calls: ["runner:kill", { kind: "killed", job }, { jobId: JOB_ID }],
+    status: 200,
+  },
+  {
+    operationId: "getUsage",
+    request: ["GET", "/usage"],
+    calls: ["gate:usage", usage, {}],
+    status: 200,
+  },
+  {
+    operationId: "createAccount",
+    request: ["POST", "/accounts", { name: "First account", limitUnits: 100_000 }],
+    calls: ["accounts:create", { account }, { name: "First account", limitUnits: 100_000 }],
+    status: 201,
+  },
+  {
+    operationId: "listAccounts",
+    request: ["GET", "/accounts"],
+    calls: ["accounts:list", { accounts: [account], cursor: null }, { cursor: null, limit: 50 }],
+    status: 200,
+  },
+  {
+    operationId: "getAccount",
+    request: ["GET", `/accounts/${ACCOUNT_ID}`],
+    calls: ["accounts:get", account, { accountId: ACCOUNT_ID }],
+    status: 200,
+  },
+  {
+    operationId: "setRate",
+    request: ["PATCH", `/accounts/${ACCOUNT_ID}`, { jobsPerMinute: 6000 }],
+    calls: ["accounts:setRate", { kind: "set" }, { accountId: ACCOUNT_ID, jobsPerMinute: 6000 }],
+    status: 200,
+  },
+  {
+    operationId: "setLimit",
+    request: ["PUT", `/accounts/${ACCOUNT_ID}/limits`, { limitUnits: null }],
+    calls: ["accounts:setLimit", { kind: "set" }, { accountId: ACCOUNT_ID, limitUnits: null }],
+    status: 200,
+  },
+  {
+    operationId: "postLimit",
+    request: ["POST", `/accounts/${ACCOUNT_ID}/limits`, { feature: "tokens", limitUnits: 5 }],
+    calls: [
+      "accounts:setLimit",
+      { kind: "set" },
+      { accountId: ACCOUNT_ID, feature: "tokens", limitUnits: 5 },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "removeLimit",
+    request: ["DELETE", `/accounts/${ACCOUNT_ID}/limits`],
+    calls: ["accounts:removeLimit", { kind: "removed" }, { accountId: ACCOUNT_ID }],
+    status: 200,
+  },
+  {
+    operationId: "createApiKey",
+    request: ["POST", `/accounts/${ACCOUNT_ID}/keys`, { name: "First key" }],
+    calls: [
+      "apiKeys:create",
+      { kind: "created", apiKey },
+      {
+        accountId: ACCOUNT_ID,
+        name: "First key",
+        scopes: apiKey.scopes,
+        keyHashNew: expect.stringMatching(/^[0-9a-f]{64}$/),
+        prefix: expect.stringMatching(/^hf_live_[\w-]{4}$/),
+      },
+    ],
+    status: 201,
+  },
+  {
+    operationId: "listApiKeys",
+    request: ["GET", `/accounts/${ACCOUNT_ID}/keys`],
+    calls: ["apiKeys:list", { apiKeys: [apiKey] }, { accountId: ACCOUNT_ID }],
+    status: 200,
+  },
+  {
+    operationId: "revokeApiKey",
+    request: ["DELETE", `/accounts/${ACCOUNT_ID}/keys/${KEY_ID}`],
+    calls: ["apiKeys:revoke", { kind: "revoked", apiKey }, { accountId: ACCOUNT_ID, apiKeyId: KEY_ID }],
+    status: 200,
+  },
+  {
+    operationId: "rotateApiKey",
+    request: ["POST", `/accounts/${ACCOUNT_ID}/keys/${KEY_ID}/rotate`, {}],
+    calls: [
+      "apiKeys:rotate",
+      { kind: "rotated", apiKey },
+      {
+        accountId: ACCOUNT_ID,
+        apiKeyId: KEY_ID,
+        keyHashNew: expect.stringMatching(/^[0-9a-f]{64}$/),
+        prefix: expect.stringMatching(/^hf_live_[\w-]{4}$/),
+      },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "sweep",
+    request: ["POST", "/ops/sweep"],
+    calls: ["ops:sweep", { expired: 3, batches: 1, broken: 0 }, {}],
+    status: 200,
+  },
+  {
+    operationId: "audit",
+    request: ["POST", "/ops/audit"],
+    calls: ["ops:audit", { budgets: 2, repaired: 0 }, {}],
+    status: 200,
+  },
+];
+
+describe("a good request makes one Convex call and its answer has the documented shape", () => {
+  test.each(HAPPY_PATHS)("$operationId", async ({ operationId, request, calls, status }) => {
+    const [method, path, body] = request;
+    const [convexPath, value, args] = calls;
+    api.convex.on(convexPath, { value });
+    const answer = await api.call(path, { method, body });
+
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(api.convex.calls).toHaveLength(1);
+    expect(api.convex.calls[0]?.path).toBe(convexPath);
+    expect(api.convex.calls[0]?.args).toMatchObject({
+      ...args,
+      serverSecret: SERVER_SECRET,
+      keyHash: hashApiKey(API_KEY),
+    });
+    const schema = routes.find((route) => route.operationId === operationId)?.answers[status]?.schema;
+    expect(schema?.safeParse(answer.json).error).toBeUndefined();
+    expect(answer.text).not.toContain(SERVER_SECRET);
+    expect(answer.text).not.toContain(hashApiKey(API_KEY));
+  });
+
+  test("every route of the table but the description itself is in this list", () => {
+    const tested = HAPPY_PATHS.map((path) => path.operationId).toSorted();
+    const known = routes.map((route) => route.operationId).filter((id) => id !== "getOpenApi");
+    expect(tested).toEqual(known.toSorted());
+  });
+});
+
+test("an admission that repeats its key answers 200 instead of 201", async () => {
+  api.convex.on("gate:admit", { value: { kind: "admitted", job, replayed: true, limit } });
+  const answer = await api.call("/jobs", { method: "POST", body: { key: "job-1", units: 1000 } });
+  expect(answer.status).toBe(200);
+  expect(answer.json).toEqual({ job, replayed: true, limit });
+});
+
+test("a capped charge is a 200 with capped: true", async () => {
+  const capped = { ...job, status: "capped", usedUnits: 1000 };
+  api.convex.on("gate:charge", {
+    value: { kind: "charged", job: capped, chargedUnits: 5, capped: true, replayed: false },
+  });
+  const body = { step: 1, units: 80, fence: 1 };
+  const answer = await api.call(`/jobs/${JOB_ID}/charge`, { method: "POST", body });
+  expect(answer.status).toBe(200);
+  expect(answer.json).toMatchObject({ capped: true, chargedUnits: 5, job: { status: "capped" } });
+});
+
+test("a new key is answered in full once, and only its hash and prefix reach Convex", async () => {
+  api.convex.on("apiKeys:create", { value: { kind: "created", apiKey } });
+  const { json } = await api.call(`/accounts/${ACCOUNT_ID}/keys`, { method: "POST", body: {} });
+  expect(json.secret).toMatch(/^hf_live_[\w-]{43}$/);
+  const [call] = api.convex.calls;
+  expect(call?.args.keyHashNew).toBe(hashApiKey(json.secret));
+  expect(call?.args.prefix).toBe(json.secret.slice(0, 12));
+  expect(JSON.stringify(call)).not.toContain(json.secret);
+});
+
+test("a preview that would be refused answers 200 with the refusal", async () => {
+  const refusal = { code: "rate_limited", limitPerMinute: 120, retryAfterMs: 900 };
+  api.convex.on("gate:preview", { value: { kind: "would_refuse", refusal } });
+  const answer = await api.call("/jobs/preview", { method: "POST", body: { units: 5 } });
+  expect(answer.status).toBe(200);
+  expect(answer.json).toEqual({ kind: "would_refuse", refusal });
+});
