@@ -58,7 +58,7 @@ await runMain("bench:gate", async (argv) => {
 async function benchEngine(folder: string, rounds: number) {
   const engine = await openEngine(join(folder, "gate.sqlite"));
   try {
-    return await measureGate(engineAccounts(engine), rounds, { admissions: 1000, cycles: 200 });
+    return await measureGate(engineAccounts(engine), rounds, { admissions: 2000, cycles: 400 });
   } finally {
     await engine.close();
   }
@@ -106,7 +106,7 @@ async function measureGate(
     callsPerSecond(cycles, (index) => pick(index).lifeCycle(`cycle-${round}-${index}`));
 
   const warm = await openAccount("bench warm-up");
-  await callsPerSecond(cycles, (index) => warm.lifeCycle(`warm-${index}`));
+  await callsPerSecond(admissions, (index) => warm.lifeCycle(`warm-${index}`));
   for (const [index, account] of many.entries()) await account.admit(`first-${index}`, 1);
   return inRounds(rounds, {
     "admissions a second, one account": admit(oneOf),
