@@ -2,10 +2,10 @@
  * Which tables and indexes exist and under which numbers. Numbers are given once and kept in the database
  * file; the schema of the loaded functions decides which indexes are kept and how documents are checked.
  */
-import { encodeCreationTime, encodeKeyPart, getField } from "./values/order-key.ts";
-import type { JsonObject, JsonValue } from "./values/json.ts";
-import { decodeId } from "./values/doc-id.ts";
-import type { Storage } from "./storage.ts";
+import { encodeKeyPart, getField } from "./values/order-key.ts";
+import type { JsonObject } from "./values/json.ts";
+import { encodeId } from "./values/doc-id.ts";
+import type { Row, Storage } from "./storage.ts";
 
 export interface IndexInfo {
   readonly id: number;
@@ -13,14 +13,16 @@ export interface IndexInfo {
   readonly fields: readonly string[];
 }
 
+export type DocumentCheck = (document: JsonObject) => string | null;
+
 export interface TableInfo {
   readonly number: number;
   readonly name: string;
   /** System tables start with an underscore; functions read them through `db.system` only. */
   readonly isSystem: boolean;
   indexes: IndexInfo[];
-  /** Throws when a document does not fit the schema; null accepts everything. */
-  checkDocument: ((document: JsonObject) => void) | null;
+  /** Says why a document does not fit the schema, null when it does. No check accepts everything. */
+  checkDocument: DocumentCheck | null;
   /** The rules the stored documents were last checked against, as JSON text. */
   rules: string | null;
 }
@@ -29,7 +31,7 @@ export interface TableInfo {
 export interface TableSpec {
   name: string;
   indexes: { name: string; fields: string[] }[];
-  checkDocument: ((document: JsonObject) => void) | null;
+  checkDocument: DocumentCheck | null;
   /** The validator as JSON text: stored documents are checked again when it changed. */
   rules: string | null;
 }
@@ -38,6 +40,17 @@ interface Stored {
   nextTableNumber: number;
   nextIndexId: number;
   tables: { number: number; name: string; indexes: IndexInfo[]; rules: string | null }[];
+  /** Indexes that are in no table any more, or not yet: their keys are removed before anything else happens. */
+  abandoned?: number[];
+}
+
+/** What a new schema changes about one table. */
+interface TablePlan {
+  table: TableInfo;
+  spec: TableSpec;
+  kept: IndexInfo[];
+  added: IndexInfo[];
+  dropped: IndexInfo[];
 }
 
 const META_NAME = "catalog";
@@ -84,18 +97,34 @@ export class Catalog {
   }
 
   /**
-   * Makes tables and indexes fit `specs` (plus the system tables): new indexes are filled from the documents,
-   * indexes no longer named are dropped. Existing documents are checked when a table's rules changed.
+   * Makes tables and indexes fit `specs` (plus the system tables). Stored documents are checked when a table's
+   * rules changed, new indexes are filled from the documents, and only then do the new rules and indexes take
+   * effect, in one commit: a schema that is refused, or a crash half-way, leaves everything as it was.
    * Call outside of any transaction.
    * @param strict refuse writes to tables that `specs` does not name
    */
   apply(specs: readonly TableSpec[], strict: boolean): void {
-    for (const table of this.byName.values()) table.checkDocument = null;
-    for (const [position, spec] of SYSTEM_TABLES.entries())
-      this.applyTable(spec, FIRST_SYSTEM_TABLE + position);
-    for (const spec of specs) this.applyTable(spec, null);
+    this.clearAbandoned();
+    const plans = SYSTEM_TABLES.map((spec, position) => this.plan(spec, FIRST_SYSTEM_TABLE + position));
+    for (const spec of specs) plans.push(this.plan(spec, null));
+    const named = new Set(plans.map((plan) => plan.table));
+    for (const table of this.byName.values()) {
+      if (!named.has(table)) plans.push(this.plan(unnamedTable(table.name, strict), null));
+    }
+    for (const plan of plans) this.checkStored(plan);
+    // Number the new indexes durably before their first key is written, so that no number is ever used twice.
+    this.stored.abandoned = plans.flatMap((plan) => plan.added.map((index) => index.id));
+    this.inBatch(() => this.save());
+    for (const plan of plans) this.backfill(plan);
+    this.stored.abandoned = plans.flatMap((plan) => plan.dropped.map((index) => index.id));
+    for (const { table, spec, kept, added } of plans) {
+      table.rules = spec.rules;
+      table.indexes = [...kept, ...added];
+      table.checkDocument = spec.checkDocument;
+    }
     this.acceptsNewTables = !strict;
     this.inBatch(() => this.save());
+    this.clearAbandoned();
   }
 
   /** The table of this name, or null when no document or schema ever named it. */
@@ -117,6 +146,10 @@ export class Catalog {
     if (this.storage.inTransaction) this.save();
     else this.inBatch(() => this.save());
     return table;
+  }
+
+  get tableNumbers(): number[] {
+    return [...this.byNumber.keys()];
   }
 
   /** Name of the table an index belongs to, for conflict texts. */
@@ -144,7 +177,7 @@ export class Catalog {
     return table;
   }
 
-  private applyTable(spec: TableSpec, systemNumber: number | null): void {
+  private plan(spec: TableSpec, systemNumber: number | null): TablePlan {
     const table =
       this.byName.get(spec.name) ??
       this.register(systemNumber ?? this.stored.nextTableNumber++, spec.name, [], null);
@@ -155,37 +188,61 @@ export class Catalog {
       if (existing !== undefined) kept.push(existing);
       else added.push({ id: this.stored.nextIndexId++, name: wanted.name, fields: [...wanted.fields] });
     }
-    for (const dropped of table.indexes.filter((index) => !kept.includes(index))) this.dropIndex(dropped);
-    if (added.length > 0 || spec.rules !== table.rules) {
-      this.readThrough(table, (id, document) => {
-        spec.checkDocument?.(document);
-        for (const index of added) this.storage.putIndexKey(index.id, indexKey(index, document, id));
-      });
-    }
-    table.rules = spec.rules;
-    table.indexes = [...kept, ...added];
-    table.checkDocument = spec.checkDocument;
+    return { table, spec, kept, added, dropped: table.indexes.filter((index) => !kept.includes(index)) };
   }
 
-  /** Visits every document of a table, one storage transaction per batch. */
-  private readThrough(table: TableInfo, visit: (id: string, document: JsonObject) => void): void {
+  /** @throws Error naming the first stored document that the new rules refuse */
+  private checkStored({ table, spec }: TablePlan): void {
+    const check = spec.checkDocument;
+    if (check === null || spec.rules === table.rules || spec.rules === null) return;
+    for (const rows of this.batches(table)) {
+      for (const [internalId, json] of rows) {
+        const failure = check(JSON.parse(json) as JsonObject);
+        if (failure === null) continue;
+        const id = encodeId(table.number, internalId);
+        throw new Error(
+          `Document with ID "${id}" in table "${table.name}" does not match the schema: ${failure}`,
+        );
+      }
+    }
+  }
+
+  private backfill({ table, added }: TablePlan): void {
+    if (added.length === 0) return;
+    for (const rows of this.batches(table)) {
+      this.inBatch(() => {
+        for (const [internalId, json] of rows) {
+          const document = JSON.parse(json) as JsonObject;
+          for (const index of added)
+            this.storage.putIndexKey(index.id, indexKey(index, document, internalId));
+        }
+      });
+    }
+  }
+
+  /** Every document of a table, a bounded number at a time. */
+  private *batches(table: TableInfo): Generator<Row[]> {
     let from = "";
     for (;;) {
       const rows = this.storage.scanDocuments(table.number, from, null, "asc", BACKFILL_BATCH);
-      this.inBatch(() => {
-        for (const [id, json] of rows) visit(id, JSON.parse(json) as JsonObject);
-      });
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < BACKFILL_BATCH) return;
-      from = `${last[0]}\0`;
+      if (rows.length > 0) yield rows;
+      if (rows.length < BACKFILL_BATCH) return;
+      from = `${rows.at(-1)![0]}\0`;
     }
   }
 
-  private dropIndex(index: IndexInfo): void {
-    let removed: number;
-    do {
-      removed = this.inBatch(() => this.storage.clearIndex(index.id, BACKFILL_BATCH));
-    } while (removed === BACKFILL_BATCH);
+  /** Removes the keys of indexes that were dropped, or whose building never ended. */
+  private clearAbandoned(): void {
+    const abandoned = this.stored.abandoned ?? [];
+    if (abandoned.length === 0) return;
+    for (const indexId of abandoned) {
+      let removed: number;
+      do {
+        removed = this.inBatch(() => this.storage.clearIndex(indexId, BACKFILL_BATCH));
+      } while (removed === BACKFILL_BATCH);
+    }
+    this.stored.abandoned = [];
+    this.inBatch(() => this.save());
   }
 
   private save(): void {
@@ -211,6 +268,12 @@ export class Catalog {
   }
 }
 
+/** A table with documents that the schema does not name: it keeps them, without indexes. */
+function unnamedTable(name: string, strict: boolean): TableSpec {
+  const refuse = (): string => `Table "${name}" is not in the schema.`;
+  return { name, indexes: [], checkDocument: strict ? refuse : null, rules: null };
+}
+
 function sameIndex(index: IndexInfo, wanted: { name: string; fields: string[] }): boolean {
   return index.name === wanted.name && JSON.stringify(index.fields) === JSON.stringify(wanted.fields);
 }
@@ -220,18 +283,4 @@ export function indexKey(index: IndexInfo, document: JsonObject, internalId: str
   let key = "";
   for (const field of index.fields) key += encodeKeyPart(getField(document, field));
   return key + internalId;
-}
-
-/** The part of a key that stands for a field value in a range; the tie-breakers have their own form. */
-export function rangePart(field: string, value: JsonValue | undefined): string {
-  if (field === "_creationTime") {
-    if (typeof value !== "number") throw new Error("_creationTime can only be compared with a number.");
-    return encodeCreationTime(value).slice(1);
-  }
-  if (field === "_id") {
-    const decoded = typeof value === "string" ? decodeId(value) : null;
-    if (decoded === null) throw new Error("_id can only be compared with a document id.");
-    return decoded.internal;
-  }
-  return encodeKeyPart(value);
 }

@@ -4,11 +4,11 @@
  */
 import type { CronSpec } from "./modules.ts";
 import { nextRunMs, type CronSchedule } from "./cron-schedule.ts";
-import { rangePart } from "./catalog.ts";
 import { SYSTEM_CALLER } from "./invocation.ts";
 import type { Runtime } from "./runtime.ts";
 import { indexSource, type Transaction } from "./transaction.ts";
 import type { JsonObject } from "./values/json.ts";
+import { encodeKeyPart } from "./values/order-key.ts";
 
 const TABLE = "_cron_state";
 
@@ -25,19 +25,11 @@ export class Crons {
 
   constructor(private readonly runtime: Runtime) {}
 
-  /** Brings the stored state in line with the loaded specs and sets the alarms. */
+  /** Brings the stored state in line with the loaded specs and sets the alarms; again after every reload. */
   async start(): Promise<void> {
     this.stopped = false;
     await this.removeUnknown();
-    for (const spec of this.runtime.modules.crons) {
-      const record = this.runtime.modules.functions.get(spec.functionPath);
-      if (record === undefined || record.kind === "query") {
-        throw new Error(
-          `Cron job "${spec.name}" calls ${spec.functionPath}, which is no mutation or action.`,
-        );
-      }
-      this.arm(spec, await this.ensure(spec));
-    }
+    for (const spec of this.runtime.modules.crons) this.arm(spec, await this.ensure(spec));
   }
 
   stop(): void {
@@ -56,38 +48,65 @@ export class Crons {
   }
 
   private arm(spec: CronSpec, dueMs: number): void {
-    this.runtime.timers.set(`cron ${spec.name}`, dueMs, () => void this.fire(spec));
+    const alarm = `cron ${spec.name}`;
+    this.runtime.timers.clear(alarm);
+    this.runtime.timers.set(alarm, dueMs, () => void this.fire(spec.name, dueMs));
   }
 
-  private async fire(spec: CronSpec): Promise<void> {
-    if (this.stopped || this.running.has(spec.name)) return;
-    this.running.add(spec.name);
+  private async fire(name: string, dueMs: number): Promise<void> {
+    const spec = this.find(name);
+    if (this.stopped || spec === null || this.running.has(name)) return;
+    this.running.add(name);
     try {
-      const record = this.runtime.modules.functions.get(spec.functionPath)!;
-      if (record.kind === "mutation")
-        await this.runtime.runMutation(spec.functionPath, spec.args, SYSTEM_CALLER);
-      else await this.runtime.runAction(spec.functionPath, spec.args, SYSTEM_CALLER);
+      await this.run(spec);
     } catch (error) {
-      if (!this.stopped) this.runtime.report(`cron ${spec.name}`, error);
+      if (!this.stopped) this.runtime.report(`cron ${name}`, error);
     }
     try {
-      if (!this.stopped) this.arm(spec, await this.moveOn(spec));
+      await this.armNext(name, dueMs);
     } catch (error) {
-      if (!this.stopped) this.runtime.report(`cron ${spec.name}`, error);
+      if (!this.stopped) this.runtime.report(`cron ${name}`, error);
     } finally {
-      this.running.delete(spec.name);
+      this.running.delete(name);
     }
   }
 
-  private async moveOn(spec: CronSpec): Promise<number> {
+  /** The due time moves on with a mutation's own commit, and before an action starts: a crash repeats neither. */
+  private async run(spec: CronSpec): Promise<void> {
+    const { runtime } = this;
+    if (runtime.modules.functions.get(spec.functionPath)?.kind === "action") {
+      await runtime.executor.mutation(async (tx) => this.moveOn(tx, spec));
+      await runtime.runAction(spec.functionPath, spec.args, SYSTEM_CALLER);
+      return;
+    }
+    await runtime.runMutation(spec.functionPath, spec.args, SYSTEM_CALLER, {
+      retriesMax: Number.MAX_SAFE_INTEGER,
+      after: async (tx) => void this.moveOn(tx, spec),
+    });
+  }
+
+  /** Sets the next alarm; what became due while the job ran, or the run that failed, is skipped. */
+  private async armNext(name: string, firedDueMs: number): Promise<void> {
+    const spec = this.find(name);
+    if (this.stopped || spec === null) return;
     const { executor, clock } = this.runtime;
     const moved = await executor.mutation(async (tx) => {
-      const state = this.read(tx, spec.name)!;
-      const dueMs = nextRunMs(spec.schedule, state.dueMs, clock.nowMs(), seedOf(spec.name));
-      this.write(tx, state, spec, dueMs);
-      return dueMs;
+      const state = this.read(tx, name);
+      if (state === null) return null;
+      return state.dueMs < clock.nowMs() || state.dueMs === firedDueMs ? this.moveOn(tx, spec) : state.dueMs;
     });
-    return moved.value;
+    if (moved.value !== null) this.arm(spec, moved.value);
+  }
+
+  private moveOn(tx: Transaction, spec: CronSpec): number {
+    const state = this.read(tx, spec.name)!;
+    const dueMs = nextRunMs(spec.schedule, state.dueMs, this.runtime.clock.nowMs(), seedOf(spec.name));
+    this.write(tx, state, spec, dueMs);
+    return dueMs;
+  }
+
+  private find(name: string): CronSpec | null {
+    return this.runtime.modules.crons.find((spec) => spec.name === name) ?? null;
   }
 
   private async ensure(spec: CronSpec): Promise<number> {
@@ -120,7 +139,7 @@ export class Crons {
   }
 
   private read(tx: Transaction, name: string): CronState | null {
-    const prefix = rangePart("name", name);
+    const prefix = encodeKeyPart(name);
     const [row] = tx.page(this.source(), prefix, `${prefix}\xff`, "asc", 1).rows;
     if (row === undefined) return null;
     const document = JSON.parse(row[1]) as JsonObject;

@@ -29,13 +29,15 @@ export interface EngineOptions {
   dataFile: string;
   /** The `convex/` folder. */
   functionsDir: string;
-  /** `process.env` of the functions. Values of names ending in SECRET, SECRETS or KEY never leave in a text. */
+  /** `process.env` of the functions. Values of names that end like a secret (KEY, TOKEN ...) never leave in a text. */
   env?: Record<string, string>;
   clock?: EngineClock;
   /** Transactions running at one time; 1 never conflicts. */
   concurrency?: number;
   /** Makes ids, randomness and delays repeatable. Default: from the system. */
   seed?: number;
+  /** How long a handler may wait for nothing before it counts as stuck. */
+  handlerStuckMs?: number;
   /** Refuses to grow the file past this many 4 KiB pages. */
   pagesMax?: number;
   onReport?: ReportSink;
@@ -62,6 +64,7 @@ export class Engine {
       options.dataFile,
       options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax },
     );
+    let runtime: Runtime | null = null;
     try {
       const catalog = new Catalog(storage);
       const random = seededRandom(options.seed ?? (Math.random() * 2 ** 32) >>> 0);
@@ -72,12 +75,12 @@ export class Engine {
       };
       const sink = options.onReport ?? (() => undefined);
       const latency = options.inject?.syscallLatencyMs ?? (() => 0);
-      const runtime = new Runtime(
+      runtime = new Runtime(
         storage,
         catalog,
         clock,
         new Timers(clock),
-        new StuckGuard(),
+        new StuckGuard(options.handlerStuckMs),
         random,
         latency,
         secretsOf(env),
@@ -85,30 +88,43 @@ export class Engine {
       );
       runtime.scheduler = new Scheduler(runtime);
       runtime.crons = new Crons(runtime);
-      runtime.executor = makeExecutor(runtime, options, new InternalIds(storage, random));
+      runtime.executor = makeExecutor(
+        runtime,
+        options,
+        new InternalIds(storage, catalog.tableNumbers, random),
+      );
       const engine = new Engine(runtime, options, env);
       await engine.load();
       await runtime.scheduler.start();
       await runtime.crons.start();
       return engine;
     } catch (error) {
+      runtime?.timers.stop();
+      runtime?.stuck.stop();
       storage.close();
       throw error;
     }
   }
 
   /** Bundles and loads the functions folder again and brings tables and indexes in line with its schema. */
-  async load(): Promise<void> {
+  private async load(): Promise<void> {
     const { runtime } = this;
     const functionsDir = resolve(this.options.functionsDir);
     const globals = sandboxGlobals(syscallTable(runtime), runtime.clock, this.env);
     const modules: LoadedModules = loadModules(await bundleFunctions(functionsDir), globals, functionsDir);
-    await runtime.executor.drain();
-    runtime.catalog.apply(
-      tableSpecs(runtime.catalog, modules.schema),
-      modules.schema?.schemaValidation === true,
-    );
-    runtime.modules = modules;
+    await runtime.executor.exclusive(() => {
+      runtime.catalog.apply(
+        tableSpecs(runtime.catalog, modules.schema),
+        modules.schema?.schemaValidation === true,
+      );
+      runtime.modules = modules;
+    });
+  }
+
+  /** `load`, while running: functions, schema and crons change together, or nothing does when they are refused. */
+  async reload(): Promise<void> {
+    await this.load();
+    await this.runtime.crons.start();
   }
 
   query(path: string, args: JsonObject = {}, caller: Caller = SYSTEM_CALLER): Promise<CallResult> {
@@ -165,7 +181,7 @@ export class Engine {
     runtime.scheduler.stop();
     runtime.crons.stop();
     runtime.timers.stop();
-    await runtime.executor.drain();
+    await runtime.executor.close();
     runtime.stuck.stop();
     runtime.storage.close();
   }
@@ -201,6 +217,7 @@ function makeExecutor(runtime: Runtime, options: EngineOptions, ids: InternalIds
     },
     ...(options.inject?.conflict === undefined ? {} : { injectConflict: options.inject.conflict }),
   });
+  storage.onReadFailure = (error) => executor.readFailed(error);
   return executor;
 }
 
@@ -215,21 +232,14 @@ function tableSpecs(catalog: Catalog, schema: SchemaExport | null): TableSpec[] 
       checkDocument:
         check === null
           ? null
-          : (document: JsonObject) => {
-              const failure = check(document, catalog.tableNameOf);
-              if (failure === null) return;
-              throw new Error(
-                `Failed to insert or update a document in table "${table.tableName}" because it does not match the ` +
-                  `schema: ${failure.message}`,
-              );
-            },
+          : (document: JsonObject) => check(document, catalog.tableNameOf)?.message ?? null,
     };
   });
 }
 
 function secretsOf(env: Record<string, string>): string[] {
   return Object.entries(env)
-    .filter(([name]) => /(SECRET|SECRETS|KEY|TOKEN)$/.test(name))
+    .filter(([name]) => /(SECRET|SECRETS|KEY|TOKEN|PASSWORD)$/.test(name))
     .flatMap(([, value]) => value.split(","))
     .filter((value) => value.length >= 8);
 }

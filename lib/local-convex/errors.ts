@@ -8,6 +8,8 @@ export class FunctionError extends Error {
   override readonly name = "FunctionError";
   /** Convex-encoded JSON, present only when the function threw a ConvexError. */
   readonly data?: unknown;
+  /** What the function logged before it failed. */
+  logLines: readonly string[] = [];
   /** The first line of `message` is `Uncaught <Name>: <text>`; stack lines follow. */
   constructor(message: string, options: { data?: unknown; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

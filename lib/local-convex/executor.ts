@@ -3,7 +3,7 @@
  * them in groups so that many share one disk flush, and answers only after the flush. Queries take a slot too,
  * and their answer waits for the flush of what they may have seen.
  */
-import { RequestError, type StorageError } from "./errors.ts";
+import { ConflictError, RequestError, type StorageError } from "./errors.ts";
 import { CommitLog } from "./commit-log.ts";
 import type { WrittenKeys } from "./read-set.ts";
 import type { Storage } from "./storage.ts";
@@ -62,6 +62,7 @@ export class Executor {
   private batch: Batch | null = null;
   private lastTs: bigint;
   private failed: Error | null = null;
+  private isPaused = false;
 
   constructor(private readonly options: ExecutorOptions) {
     this.lastTs = BigInt(options.storage.getMeta("last_ts") ?? "0");
@@ -98,7 +99,7 @@ export class Executor {
           const result = await work(tx);
           if (tx.conflict === null) {
             this.counts.queries++;
-            return { value: result, ts: this.lastTs, durable: this.batch?.durable };
+            return { value: result, ts: this.lastTs, durable: this.durableNow() };
           }
         } catch (error) {
           if (tx.conflict === null) throw error;
@@ -111,9 +112,28 @@ export class Executor {
     return { value, ts };
   }
 
-  /** Resolves when nothing runs and everything committed is on disk. */
-  async drain(): Promise<void> {
+  /** Runs `work` while no transaction runs and everything committed is on disk; what arrives meanwhile waits. */
+  async exclusive<T>(work: () => T): Promise<T> {
+    while (this.isPaused) await immediate();
+    this.isPaused = true;
+    try {
+      while (this.running > 0 || this.batch !== null) await immediate();
+      return work();
+    } finally {
+      this.isPaused = false;
+      this.kick();
+    }
+  }
+
+  /** Ends after the transactions that arrived before; later ones are refused. */
+  async close(): Promise<void> {
     while (this.queue.length > 0 || this.running > 0 || this.batch !== null) await immediate();
+    this.failed ??= new RequestError(503, "ShuttingDown", "The engine is shutting down.");
+  }
+
+  /** A read found the database damaged or unreadable: the same end as a failed write. */
+  readFailed(error: Error): void {
+    this.fail(error);
   }
 
   private lastConflict = "";
@@ -135,12 +155,12 @@ export class Executor {
       tx.validate();
       if (this.options.injectConflict?.() === true) {
         this.counts.conflicts++;
-        this.lastConflict = "injected conflict";
+        this.lastConflict = new ConflictError([...tx.writtenTables()][0] ?? "").message;
         return null;
       }
       this.counts.mutations++;
-      if (tx.hasWrites) this.commit(tx);
-      return { value, ts: this.lastTs, durable: this.batch?.durable };
+      const durable = tx.hasWrites ? this.commit(tx) : this.durableNow();
+      return { value, ts: this.lastTs, durable };
     } catch (error) {
       if (tx.conflict === null) throw error;
       this.counts.conflicts++;
@@ -151,7 +171,14 @@ export class Executor {
     }
   }
 
-  private commit(tx: Transaction): void {
+  /** When everything that was read is on disk: at once, or with the open batch. */
+  private durableNow(): Promise<void> | undefined {
+    if (this.failed !== null) throw this.failed;
+    return this.batch?.durable;
+  }
+
+  /** Takes the writes into the open batch; the answer resolves when they are on disk. */
+  private commit(tx: Transaction): Promise<void> {
     const { storage, nowMs } = this.options;
     if (this.failed !== null) throw this.failed;
     try {
@@ -165,7 +192,9 @@ export class Executor {
       this.lastTs = wallTs > this.lastTs ? wallTs : this.lastTs + 1n;
       this.log.append(written);
       this.options.onCommit(written);
+      const { durable } = this.batch;
       if (++this.batch.size >= BATCH_MAX) this.flush();
+      return durable;
     } catch (error) {
       throw this.fail(storage.explain(error));
     }
@@ -188,16 +217,14 @@ export class Executor {
 
   /** The database refused a write: everything unflushed is undone and refused, and so is all that follows. */
   private fail(cause: Error): Error {
-    this.failed ??= new RequestError(
-      503,
-      "StorageFailed",
-      `The database cannot be written: ${cause.message}`,
-      { cause },
-    );
+    const isFirst = this.failed === null;
+    this.failed ??= new RequestError(503, "StorageFailed", `The database failed: ${cause.message}`, {
+      cause,
+    });
     this.options.storage.rollback();
     this.batch?.reject(this.failed);
     this.batch = null;
-    this.options.onFatal(cause);
+    if (isFirst) this.options.onFatal(cause);
     return this.failed;
   }
 
@@ -209,12 +236,14 @@ export class Executor {
   }
 
   private kick(): void {
-    if (this.kicked || this.running >= this.options.concurrency) return;
+    if (this.queue.length === 0 || this.kicked || this.isPaused || this.running >= this.options.concurrency)
+      return;
     this.kicked = true;
     // Waiting for the end of this turn of the event loop lets all requests that arrived together share a flush.
     setImmediate(() => {
       this.kicked = false;
-      while (this.running < this.options.concurrency && this.queue.length > 0) void this.run();
+      while (!this.isPaused && this.running < this.options.concurrency && this.queue.length > 0)
+        void this.run();
     });
   }
 
@@ -223,11 +252,13 @@ export class Executor {
     let sliceStartMs = performance.now();
     for (let job = this.queue.shift(); job !== undefined; job = this.queue.shift()) {
       await job();
+      if (this.isPaused) break;
       if (performance.now() - sliceStartMs < SLICE_MS) continue;
       await immediate();
       sliceStartMs = performance.now();
     }
     this.running--;
+    this.kick();
   }
 
   private backOff(attempt: number): Promise<void> {

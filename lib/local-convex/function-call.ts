@@ -1,13 +1,17 @@
 /** Checks, invokes and explains: the steps shared by outermost and nested calls of one function. */
+import { inspect } from "node:util";
 import { FunctionError, RequestError } from "./errors.ts";
 import { currentInvocation, type Invocation, type UdfType } from "./invocation.ts";
 import { LIMITS } from "./limits.ts";
 import { canonicalPath, displayPath, type FunctionRecord } from "./modules.ts";
 import type { Runtime } from "./runtime.ts";
-import { checkArgs } from "./values/check-value.ts";
+import { checkArgs, checkValue } from "./values/check-value.ts";
 import type { JsonObject, JsonValue } from "./values/json.ts";
 
 const CONVEX_ERROR = Symbol.for("ConvexError");
+
+/** A shorter return value cannot break the limits on array length and object fields. */
+const RETURN_CHARS_UNCHECKED = 4_096;
 
 const KIND_NAMES: Record<UdfType, string> = { query: "Query", mutation: "Mutation", action: "Action" };
 
@@ -33,11 +37,11 @@ export function resolveFunction(
   return record;
 }
 
-/** Checks arguments. @throws Error whose text starts with ArgumentValidationError */
+/** Checks arguments; returns them as a function takes them. @throws FunctionError "ArgumentValidationError: ..." */
 export function checkArguments(runtime: Runtime, record: FunctionRecord, args: JsonObject): string {
   checkArgs(args);
   const failure = record.checkArgs(args, runtime.catalog.tableNameOf);
-  if (failure !== null) throw new Error(`ArgumentValidationError: ${failure.message}`);
+  if (failure !== null) throw new FunctionError(`ArgumentValidationError: ${failure.message}`);
   const text = JSON.stringify([args]);
   if (text.length > LIMITS.argumentBytes) {
     throw new Error(
@@ -62,12 +66,26 @@ export async function invoke(
   try {
     const running = currentInvocation.run(invocation, () => record.invoke(argsText, invocation.requestId));
     const value = await (invocation.tx === null ? running : runtime.stuck.watch(running, invocation));
-    while (invocation.tail !== null) await invocation.tail;
+    await finishSyscalls(invocation);
     if (invocation.tx !== null) checkUserTime(startedMs, invocation);
     return checkReturn(runtime, record, value);
   } finally {
     invocation.over = true;
   }
+}
+
+/**
+ * Lets the syscalls end that the function did not wait for. When one failed, the event loop turns once more, so
+ * that a rejection nobody handles is known before the commit (see unhandled-rejections.ts).
+ */
+async function finishSyscalls(invocation: Invocation): Promise<void> {
+  while (invocation.tail !== null) await invocation.tail.catch(() => undefined);
+  if (invocation.hasFailedSyscall) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  if (invocation.unhandled !== null) throw invocation.unhandled.reason;
 }
 
 function checkUserTime(startedMs: number, invocation: Invocation): void {
@@ -78,17 +96,21 @@ function checkUserTime(startedMs: number, invocation: Invocation): void {
 }
 
 function checkReturn(runtime: Runtime, record: FunctionRecord, text: string): string {
-  if (record.checkReturns === null) return text;
+  if (record.checkReturns === null && text.length < RETURN_CHARS_UNCHECKED) return text;
   const value = JSON.parse(text) as JsonValue;
-  const failure = record.checkReturns(value, runtime.catalog.tableNameOf);
-  if (failure !== null) throw new Error(`ReturnsValidationError: ${failure.message}`);
+  if (text.length >= RETURN_CHARS_UNCHECKED) checkValue(value);
+  const failure = record.checkReturns?.(value, runtime.catalog.tableNameOf) ?? null;
+  if (failure !== null) throw new FunctionError(`ReturnsValidationError: ${failure.message}`);
   return text;
 }
 
 /** What user code threw, in the form clients see: `Uncaught Name: text`, then the mapped stack. */
 export function toFunctionError(runtime: Runtime, error: unknown): Error {
   if (error instanceof FunctionError || error instanceof RequestError) return error;
-  if (!(error instanceof Error)) return new FunctionError(`Uncaught ${runtime.redact(String(error))}`);
+  if (!(error instanceof Error)) {
+    const text = typeof error === "string" ? error : inspect(error);
+    return new FunctionError(`Uncaught ${runtime.redact(text)}`, { cause: error });
+  }
   const stack = (error.stack ?? "").split("\n").filter((line) => line.includes("convex-functions.js:"));
   const where = stack.slice(0, 8).map((line) => runtime.modules.mapStack(line));
   const text = runtime.redact([`Uncaught ${error.name}: ${error.message}`, ...where].join("\n"));

@@ -7,19 +7,33 @@ const BODY_BYTES_MAX = 17 * 1024 * 1024;
 
 /** The parsed body. @throws RequestError 400 or 413 */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX)
-      throw new RequestError(413, "BodyTooLarge", `The body is larger than ${BODY_BYTES_MAX} bytes.`);
-    chunks.push(chunk);
-  }
+  const body = await readBody(request);
   try {
-    return JSON.parse((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString("utf8"));
+    return JSON.parse(body.toString("utf8"));
   } catch {
     throw new RequestError(400, "BadJsonBody", "The body is not valid JSON.");
   }
+}
+
+/** Not `for await`: leaving that loop early destroys the socket, and the 413 with it. */
+function readBody(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= BODY_BYTES_MAX) {
+        chunks.push(chunk);
+        return;
+      }
+      request.removeAllListeners("data");
+      request.pause();
+      reject(new RequestError(413, "BodyTooLarge", `The body is larger than ${BODY_BYTES_MAX} bytes.`));
+    });
+    request.once("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    request.once("error", reject);
+    request.once("close", () => reject(new RequestError(400, "BodyAborted", "The body ended early.")));
+  });
 }
 
 export function sendText(

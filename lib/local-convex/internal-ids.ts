@@ -15,15 +15,23 @@ function nextUp(value: number): number {
   return view.getFloat64(0);
 }
 
+/** The creation time that an internal id begins with: a positive number, whose sign bit was flipped. */
+function decodeCreationTime(internalId: string): number {
+  const bytes = Buffer.from(internalId.slice(0, 8), "latin1");
+  bytes[0]! &= 0x7f;
+  return bytes.readDoubleBE(0);
+}
+
 export class InternalIds {
   private lastCreationMs: number;
 
   constructor(
     storage: Storage,
+    tableNumbers: readonly number[],
     private readonly random: Random,
   ) {
-    // Commits stamp wall time, so nothing stored is newer than the last timestamp by more than its own writes.
-    this.lastCreationMs = Number(BigInt(storage.getMeta("last_ts") ?? "0") / 1_000n) / 1_000;
+    const newest = tableNumbers.map((number) => storage.lastInternalId(number)).filter((id) => id !== null);
+    this.lastCreationMs = Math.max(0, ...newest.map(decodeCreationTime));
   }
 
   next(nowMs: number): { internalId: string; creationTimeMs: number } {

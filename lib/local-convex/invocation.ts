@@ -39,8 +39,13 @@ export interface Invocation {
   paginated: boolean;
   /** Milliseconds spent inside the engine: user code time is the rest. */
   syscallMs: number;
+  /** End of the last wait that was added to `syscallMs`. */
+  waitedUntilMs: number;
   /** Resolves when every syscall issued so far is done; null while none had to wait. */
   tail: Promise<unknown> | null;
+  hasFailedSyscall: boolean;
+  /** A promise of the function that was rejected with nobody listening: it fails the function. */
+  unhandled: { reason: unknown } | null;
   /** Set when the function's promise settled: later syscalls are refused. */
   over: boolean;
 }
@@ -58,7 +63,10 @@ export function newInvocation(
     nextQueryId: 0,
     paginated: false,
     syscallMs: 0,
+    waitedUntilMs: 0,
     tail: null,
+    hasFailedSyscall: false,
+    unhandled: null,
     over: false,
     ...fields,
   };

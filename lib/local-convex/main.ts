@@ -7,10 +7,14 @@ import { parseArgs } from "node:util";
 import { fileClock } from "./file-clock.ts";
 import { createEngine } from "./engine.ts";
 import { startServer } from "./server.ts";
+import { failFunctionsOnRejection } from "./unhandled-rejections.ts";
 import { startWatchdog } from "./watchdog.ts";
 import { watchFunctions } from "./watch-functions.ts";
 
 const STUCK_MS = 30_000;
+
+// Functions run in UTC, as in real Convex.
+process.env["TZ"] = "UTC";
 
 const say = (text: string): void => {
   writeSync(1, `${text}\n`);
@@ -32,6 +36,7 @@ function readOptions() {
       "test-clock": { type: "string" },
       "pages-max": { type: "string" },
       "exit-with-parent": { type: "boolean", default: false },
+      "stuck-ms": { type: "string", default: String(STUCK_MS) },
       watch: { type: "boolean", default: false },
     },
   });
@@ -40,13 +45,17 @@ function readOptions() {
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(`--port ${values.port} is not a port.`);
-  return { ...values, dataFile, port };
+  const stuckMs = Number(values["stuck-ms"]);
+  if (!(stuckMs > 0)) throw new Error(`--stuck-ms ${values["stuck-ms"]} is not a time.`);
+  return { ...values, dataFile, port, stuckMs };
 }
 
 async function main(): Promise<void> {
   const options = readOptions();
   const env = Object.fromEntries(
-    Object.entries(process.env).filter((entry): entry is [string, string] => entry[0].startsWith("HOLDFAST_")),
+    Object.entries(process.env).filter((entry): entry is [string, string] =>
+      entry[0].startsWith("HOLDFAST_"),
+    ),
   );
   const url = `http://${options.host}:${options.port}`;
   const engine = await createEngine({
@@ -59,13 +68,17 @@ async function main(): Promise<void> {
     // The callers of the failed batch get their answer first.
     onFatal: (error) => setTimeout(() => end(`${error.message} Stopping.`), 100),
   });
+  failFunctionsOnRejection(
+    (source, error) => engine.report(source, error),
+    (reason) => end(reason instanceof Error ? reason.message : String(reason)),
+  );
   const adminKey = process.env["LOCAL_CONVEX_ADMIN_KEY"];
   const server = await startServer(engine, {
     host: options.host,
     port: options.port,
     ...(adminKey === undefined ? {} : { adminKey }),
   });
-  const stopWatchdog = startWatchdog(STUCK_MS);
+  const stopWatchdog = startWatchdog(options.stuckMs);
   const stopWatching = options.watch ? watchFunctions(engine, options.functions, say) : () => undefined;
   say(`local-convex listening on http://${options.host}:${server.port}`);
 

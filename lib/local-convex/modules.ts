@@ -75,6 +75,11 @@ export function loadModules(
       else for (const [name, value] of Object.entries(exports)) addFunction(functions, path, name, value);
     }
   }
+  for (const { name, functionPath } of loaded.crons) {
+    const kind = functions.get(functionPath)?.kind;
+    if (kind === undefined || kind === "query")
+      throw new Error(`Cron job "${name}" calls ${functionPath}, which is no mutation or action.`);
+  }
   return loaded;
 }
 

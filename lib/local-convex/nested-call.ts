@@ -1,4 +1,5 @@
 /** `ctx.runQuery` and `ctx.runMutation` inside a transaction: same snapshot, a sub-transaction for writes. */
+import { inspect } from "node:util";
 import { notSupported } from "./errors.ts";
 import { checkArguments, invoke, resolveFunction } from "./function-call.ts";
 import { newInvocation, type Invocation } from "./invocation.ts";
@@ -54,7 +55,7 @@ export function functionName(args: JsonObject): string {
 
 /** At the host boundary ConvexError data is a string; on a rejected syscall it must be parsed JSON. */
 export function toSyscallError(error: unknown): Error {
-  if (!(error instanceof Error)) return new Error(String(error));
+  if (!(error instanceof Error)) return new Error(typeof error === "string" ? error : inspect(error));
   const data = (error as { data?: unknown }).data;
   if (Symbol.for("ConvexError") in error && typeof data === "string") {
     return Object.assign(new Error(error.message), { data: JSON.parse(data) as unknown });

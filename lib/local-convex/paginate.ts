@@ -25,8 +25,9 @@ export interface Page {
   pageStatus: null | "SplitRecommended" | "SplitRequired";
 }
 
-/** More rows than this in one page and the client is told to split it. */
-const SPLIT_ROWS = 6_144;
+/** More results than this, or more of the read limits, and the client is told to split the page. */
+const SPLIT_RESULTS = 6_144;
+const SPLIT_SHARE = 0.75;
 /** A page stops before the transaction's own limits would fail it. */
 const ROWS_READ_MAX = LIMITS.documentsRead - 1_000;
 const BYTES_READ_MAX = LIMITS.bytesRead - 1024 * 1024;
@@ -43,43 +44,44 @@ export function readPage(tx: Transaction, range: ResolvedRange | null, request: 
     return { page: [], isDone: true, continueCursor: done("end"), splitCursor: null, pageStatus: null };
   }
   const run = new QueryRun(tx, narrow(range, from, to), request.query.operators);
-  const rowsMax = Math.min(request.maximumRowsRead ?? ROWS_READ_MAX, ROWS_READ_MAX);
-  const bytesMax = Math.min(request.maximumBytesRead ?? BYTES_READ_MAX, BYTES_READ_MAX);
+  const limits = to === null ? readLimits(request) : null;
   const startRows = tx.limits.documentsRead;
   const startBytes = tx.limits.bytesRead;
+  const used = (): number =>
+    limits === null
+      ? 0
+      : Math.max(
+          (tx.limits.documentsRead - startRows) / limits.rows,
+          (tx.limits.bytesRead - startBytes) / limits.bytes,
+        );
   const page: string[] = [];
-  const keys: string[] = [];
+  const keysRead: string[] = [];
   let stopped: "size" | "limit" | null = null;
-  for (;;) {
-    if (to === null && page.length >= request.pageSize) stopped = "size";
-    else if (tx.limits.documentsRead - startRows >= rowsMax || tx.limits.bytesRead - startBytes >= bytesMax) {
-      stopped = to === null || keys.length > 0 ? "limit" : null;
-    }
-    if (stopped !== null) break;
-    const row = run.nextRow();
-    if (row === null) break;
-    page.push(row[1]);
-    keys.push(row[0]);
+  while (stopped === null) {
+    const read = run.advance();
+    if (read === null) break;
+    keysRead.push(read.row[0]);
+    if (read.kept) page.push(read.row[1]);
+    if (limits !== null && page.length >= request.pageSize) stopped = "size";
+    else if (used() >= 1) stopped = "limit";
   }
-  if (to !== null && stopped === null) {
-    return finish(page, keys, to === "end", request.endCursor!, fingerprint, false);
-  }
-  const position: Position = stopped === null ? "end" : { key: keys.at(-1)! };
-  return finish(page, keys, stopped === null, done(position), fingerprint, stopped === "limit");
+  const position: Position = stopped === null ? "end" : { key: keysRead.at(-1)! };
+  const isLarge = page.length > SPLIT_RESULTS || used() > SPLIT_SHARE;
+  return {
+    page,
+    isDone: to === null ? stopped === null : to === "end",
+    continueCursor: to === null ? done(position) : request.endCursor!,
+    splitCursor: keysRead.length > 2 ? done({ key: keysRead[(keysRead.length - 1) >> 1]! }) : null,
+    pageStatus: stopped === "limit" ? "SplitRequired" : isLarge ? "SplitRecommended" : null,
+  };
 }
 
-function finish(
-  page: string[],
-  keys: string[],
-  isDone: boolean,
-  continueCursor: string,
-  fingerprint: string,
-  required: boolean,
-): Page {
-  const middle = keys.length > 2 ? keys[Math.floor((keys.length - 1) / 2)]! : null;
-  const splitCursor = middle === null ? null : encodeCursor({ key: middle }, fingerprint);
-  const pageStatus = required ? "SplitRequired" : keys.length > SPLIT_ROWS ? "SplitRecommended" : null;
-  return { page, isDone, continueCursor, splitCursor, pageStatus };
+/** What a page without an end cursor may read; rows that a filter drops count. */
+function readLimits(request: PageRequest): { rows: number; bytes: number } {
+  return {
+    rows: Math.max(1, Math.min(request.maximumRowsRead ?? ROWS_READ_MAX, ROWS_READ_MAX)),
+    bytes: Math.max(1, Math.min(request.maximumBytesRead ?? BYTES_READ_MAX, BYTES_READ_MAX)),
+  };
 }
 
 function narrow(range: ResolvedRange, from: Position | null, to: Position | null): ResolvedRange {

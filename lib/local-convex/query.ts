@@ -4,12 +4,12 @@
  */
 import { createHash } from "node:crypto";
 import type { Catalog, IndexInfo, TableInfo } from "./catalog.ts";
-import { rangePart } from "./catalog.ts";
 import { after, type ReadInterval } from "./read-set.ts";
 import { documentSource, indexSource, type RowSource, type Transaction } from "./transaction.ts";
 import { compileFilter, type FilterExpression } from "./values/filter-expr.ts";
 import type { JsonObject, JsonValue } from "./values/json.ts";
-import { keySuccessor } from "./values/order-key.ts";
+import { decodeId } from "./values/doc-id.ts";
+import { encodeKeyPart, keySuccessor } from "./values/order-key.ts";
 import { notSupported } from "./errors.ts";
 import type { Row } from "./storage.ts";
 
@@ -74,7 +74,7 @@ export function resolveRange(
       source: documentSource(table),
       order,
       fields,
-      ...bounds(`${tableName}.${indexName}`, fields, steps),
+      ...bounds(table, `${tableName}.${indexName}`, fields, steps),
     };
   }
   const index = visibleIndex(table, indexName);
@@ -84,7 +84,7 @@ export function resolveRange(
     source: indexSource(table, index),
     order,
     fields,
-    ...bounds(`${tableName}.${indexName}`, fields, steps),
+    ...bounds(table, `${tableName}.${indexName}`, fields, steps),
   };
 }
 
@@ -177,33 +177,39 @@ export class QueryRun {
     return this.nextRow()?.[1] ?? null;
   }
 
-  nextRow(): Row | null {
-    while (!this.finished) {
-      const row = this.stream?.pull() ?? null;
-      if (row === null) break;
-      const verdict = this.judge(row);
-      if (verdict === "last") this.finished = true;
-      if (verdict !== "drop") return row;
-    }
-    this.finished = true;
+  private nextRow(): Row | null {
+    for (let read = this.advance(); read !== null; read = this.advance()) if (read.kept) return read.row;
     return null;
   }
 
-  private judge(row: Row): "keep" | "drop" | "last" {
+  /** Reads one row, null at the end. A row that a filter drops was read all the same. */
+  advance(): { row: Row; kept: boolean } | null {
+    const row = this.finished ? null : (this.stream?.pull() ?? null);
+    if (row === null) {
+      this.finished = true;
+      return null;
+    }
+    return { row, kept: this.keeps(row) };
+  }
+
+  private keeps(row: Row): boolean {
     const document = this.needsDocument ? (JSON.parse(row[1]) as JsonObject) : NO_DOCUMENT;
-    let last = false;
     for (const step of this.steps) {
       const verdict = step(document);
-      if (verdict === "drop") return "drop";
-      if (verdict === "stop") last = true;
+      if (verdict === "drop") return false;
+      if (verdict === "stop") this.finished = true;
     }
-    return last ? "last" : "keep";
+    return true;
   }
 }
 
 const NO_DOCUMENT: JsonObject = {};
 /** Greater than every key; the start of a descending read that has consumed nothing. */
 const END = "\xff".repeat(17);
+/** What the keys of numbers begin with, and the end of what the keys of strings begin with. */
+const FLOAT64_TAG = "\x0d";
+const STRING_TAG_END = "\x11";
+const CREATION_TIME_BYTES = 8;
 
 function compileOperator(
   operator: { filter: FilterExpression } | { limit: number },
@@ -213,7 +219,7 @@ function compileOperator(
     return (document) => (matches(document) ? "keep" : "drop");
   }
   let left = operator.limit;
-  return () => (--left <= 0 ? "stop" : "keep");
+  return () => (--left === 0 ? "stop" : "keep");
 }
 
 function splitIndexName(indexName: string): [table: string, index: string] {
@@ -227,6 +233,7 @@ function visibleIndex(table: TableInfo | null, name: string): IndexInfo | undefi
 
 /** Turns range steps into key bounds; equalities must be a prefix, one field may have bounds after them. */
 function bounds(
+  table: TableInfo,
   name: string,
   fields: readonly string[],
   steps: RangeStep[],
@@ -253,19 +260,61 @@ function bounds(
     }
   }
   let prefix = "";
-  for (const field of fields.slice(0, equal.size)) {
+  for (const [position, field] of fields.slice(0, equal.size).entries()) {
     const step = equal.get(field);
     if (step === undefined) throw outOfOrder(name);
-    prefix += rangePart(field, plain(step.value));
+    const { from, to } = place(table, fields, position, prefix, plain(step.value));
+    if (from === to) return { lo: from, hi: from };
+    prefix = from;
   }
   const bounded = fields[equal.size];
   for (const step of [lower, upper]) if (step !== null && step.fieldPath !== bounded) throw outOfOrder(name);
-  const end = keySuccessor(prefix);
-  const part = (step: RangeStep) => prefix + rangePart(step.fieldPath, plain(step.value));
-  const lo =
-    lower === null ? prefix : lower.type === "Gte" ? part(lower) : (keySuccessor(part(lower)) ?? END);
-  const hi = upper === null ? end : upper.type === "Lt" ? part(upper) : keySuccessor(part(upper));
-  return { lo, hi };
+  const placed = (step: RangeStep): Place => place(table, fields, equal.size, prefix, plain(step.value));
+  return {
+    lo: lower === null ? prefix : lower.type === "Gte" ? placed(lower).from : placed(lower).to,
+    hi: upper === null ? keySuccessor(prefix) : upper.type === "Lt" ? placed(upper).from : placed(upper).to,
+  };
+}
+
+/** The keys that hold one value in one field: from <= key < to. Equal ends mean a place between keys. */
+interface Place {
+  from: string;
+  to: string;
+}
+
+/**
+ * Where a value lies among the keys that begin with `prefix`. The two tie-breakers share the internal id at
+ * the end of a key: the creation time is its first half, without a type tag, so values of other types lie
+ * before or after all of them.
+ */
+function place(
+  table: TableInfo,
+  fields: readonly string[],
+  position: number,
+  prefix: string,
+  value: JsonValue | undefined,
+): Place {
+  const part = encodeKeyPart(value);
+  const before: Place = { from: prefix, to: prefix };
+  const end = keySuccessor(prefix) ?? END;
+  const behind: Place = { from: end, to: end };
+  const at = (key: string): Place => ({ from: key, to: keySuccessor(key) ?? END });
+  switch (fields[position]) {
+    case "_creationTime":
+      if (part.startsWith(FLOAT64_TAG)) return at(prefix + part.slice(1));
+      return part < FLOAT64_TAG ? before : behind;
+    case "_id": {
+      const id = typeof value === "string" ? decodeId(value) : null;
+      if (id === null) return part < STRING_TAG_END ? before : behind;
+      if (id.tableNumber !== table.number) return id.tableNumber < table.number ? before : behind;
+      const afterTime = fields[position - 1] === "_creationTime";
+      const key = (afterTime ? prefix.slice(0, -CREATION_TIME_BYTES) : prefix) + id.internal;
+      if (key.startsWith(prefix)) return at(key);
+      return key < prefix ? before : behind;
+    }
+    default:
+      return at(prefix + part);
+  }
 }
 
 function outOfOrder(name: string): Error {

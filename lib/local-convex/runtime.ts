@@ -5,6 +5,7 @@
 import type { Catalog } from "./catalog.ts";
 import type { EngineClock } from "./clock.ts";
 import type { Crons } from "./crons.ts";
+import { FunctionError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
 import { checkArguments, invoke, resolveFunction, toFunctionError } from "./function-call.ts";
 import { newInvocation, type Caller, type Invocation, type UdfType } from "./invocation.ts";
@@ -64,10 +65,9 @@ export class Runtime {
     caller: Caller,
     options: CallOptions = {},
   ): Promise<CallResult> {
-    const record = resolveFunction(this, path, "query", caller.admin);
-    const argsText = checkArguments(this, record, args);
-    return this.explaining(async () => {
-      const logLines: string[] = [];
+    return this.explaining(async (logLines) => {
+      const record = resolveFunction(this, path, "query", caller.admin);
+      const argsText = checkArguments(this, record, args);
       const { value, ts } = await this.executor.query(async (tx) => {
         logLines.length = 0;
         return invoke(this, record, this.invocation(record, caller, tx, logLines, options), argsText);
@@ -83,10 +83,9 @@ export class Runtime {
     caller: Caller,
     options: CallOptions = {},
   ): Promise<CallResult> {
-    const record = resolveFunction(this, path, "mutation", caller.admin);
-    const argsText = checkArguments(this, record, args);
-    return this.explaining(async () => {
-      const logLines: string[] = [];
+    return this.explaining(async (logLines) => {
+      const record = resolveFunction(this, path, "mutation", caller.admin);
+      const argsText = checkArguments(this, record, args);
       const { value, ts } = await this.executor.mutation(async (tx) => {
         logLines.length = 0;
         if (options.before !== undefined && !(await options.before(tx))) return "null";
@@ -109,10 +108,9 @@ export class Runtime {
     caller: Caller,
     options: CallOptions = {},
   ): Promise<CallResult> {
-    const record = resolveFunction(this, path, "action", caller.admin);
-    const argsText = checkArguments(this, record, args);
-    return this.explaining(async () => {
-      const logLines: string[] = [];
+    return this.explaining(async (logLines) => {
+      const record = resolveFunction(this, path, "action", caller.admin);
+      const argsText = checkArguments(this, record, args);
       const invocation = this.invocation(record, caller, null, logLines, options);
       return {
         valueText: await invoke(this, record, invocation, argsText),
@@ -164,6 +162,7 @@ export class Runtime {
         }
       }
     } catch (error) {
+      if (error instanceof FunctionError) invocation.logLines.push(...error.logLines);
       throw toSyscallError(error);
     }
   }
@@ -210,11 +209,15 @@ export class Runtime {
     });
   }
 
-  private async explaining(work: () => Promise<CallResult>): Promise<CallResult> {
+  private async explaining(work: (logLines: string[]) => Promise<CallResult>): Promise<CallResult> {
+    const logLines: string[] = [];
     try {
-      return await work();
+      const result = await work(logLines);
+      return { ...result, logLines: result.logLines.map((line) => this.redact(line)) };
     } catch (error) {
-      throw toFunctionError(this, error);
+      const failure = toFunctionError(this, error);
+      if (failure instanceof FunctionError) failure.logLines = logLines.map((line) => this.redact(line));
+      throw failure;
     }
   }
 }

@@ -12,6 +12,11 @@ import { currentInvocation, type Invocation } from "./invocation.ts";
 const LOG_LINES_MAX = 256;
 const LOG_LINE_CHARS_MAX = 32 * 1024;
 
+/** What Node has and Convex's default runtime has not: code that uses it must fail here too. */
+const ABSENT = "XMLHttpRequest WebSocket EventSource window global Buffer setImmediate clearImmediate".split(
+  " ",
+);
+
 export interface SyscallTable {
   syscall(op: string, args: string): string;
   asyncSyscall(op: string, args: string): Promise<string>;
@@ -45,15 +50,13 @@ export function sandboxGlobals(
       return real(...args);
     };
   }
-  for (const name of ["XMLHttpRequest", "WebSocket", "EventSource"]) globals[name] = undefined;
+  for (const name of ABSENT) globals[name] = undefined;
   const shadow = new Proxy(globals, {
     get: (target, key) => (key in target ? target[key as string] : Reflect.get(globalThis, key)),
     has: (target, key) => key in target || key in globalThis,
   });
   globals["globalThis"] = shadow;
   globals["self"] = shadow;
-  globals["window"] = undefined;
-  globals["global"] = undefined;
   return globals;
 }
 

@@ -3,10 +3,10 @@
  * pending, inProgress (actions only), success, failed and canceled.
  */
 import type { Catalog, TableInfo } from "./catalog.ts";
-import { rangePart } from "./catalog.ts";
 import { indexSource, type Transaction } from "./transaction.ts";
 import { decodeId, encodeId } from "./values/doc-id.ts";
 import type { JsonObject } from "./values/json.ts";
+import { encodeKeyPart } from "./values/order-key.ts";
 
 export type JobState =
   | { kind: "pending" | "inProgress" | "success" | "canceled" }
@@ -65,12 +65,12 @@ export function setJobState(
 
 /** Pending jobs by due time, the earliest first; `dueMs` null means all of them. */
 export function pendingJobs(tx: Transaction, catalog: Catalog, dueMs: number | null, limit: number): Job[] {
-  return jobsByIndex(tx, catalog, "_by_due", rangePart("state.kind", "pending"), dueMs, limit);
+  return jobsByIndex(tx, catalog, "_by_due", encodeKeyPart("pending"), dueMs, limit);
 }
 
 /** Jobs an earlier process left running. */
 export function jobsInProgress(tx: Transaction, catalog: Catalog, limit: number): Job[] {
-  return jobsByIndex(tx, catalog, "_by_due", rangePart("state.kind", "inProgress"), null, limit);
+  return jobsByIndex(tx, catalog, "_by_due", encodeKeyPart("inProgress"), null, limit);
 }
 
 /** Jobs that ended before `beforeMs`. */
@@ -91,8 +91,8 @@ function jobsByIndex(
     table,
     table.indexes.find((index) => index.name === indexName)!,
   );
-  const lo = prefix + rangePart("time", 0);
-  const hi = prefix + rangePart("time", untilMs === null ? Number.MAX_VALUE : untilMs + 0.001);
+  const lo = prefix + encodeKeyPart(0);
+  const hi = prefix + encodeKeyPart(untilMs === null ? Number.MAX_VALUE : untilMs + 0.001);
   return tx
     .page(source, lo, hi, "asc", limit)
     .rows.map(([key, text]) => toJob(table, source.internalIdOf(key), text));

@@ -3,8 +3,9 @@
  * an action is marked inProgress first and never run again. Jobs carry no identity.
  */
 import { FunctionError } from "./errors.ts";
-import { resolveFunction, toFunctionError } from "./function-call.ts";
+import { toFunctionError } from "./function-call.ts";
 import { SYSTEM_CALLER, type Invocation } from "./invocation.ts";
+import { canonicalPath } from "./modules.ts";
 import { functionName } from "./nested-call.ts";
 import type { Runtime } from "./runtime.ts";
 import {
@@ -44,7 +45,9 @@ export class Scheduler {
     const { runtime } = this;
     const jobArgs = (args["args"] ?? {}) as JsonObject;
     const dueMs = dueTimeMs(args["ts"] as number, tx.nowMs);
-    const record = resolveFunction(runtime, functionName(args), null, true);
+    const path = canonicalPath(functionName(args));
+    const record = runtime.modules.functions.get(path);
+    if (record === undefined) throw new Error(`Attempted to schedule function at nonexistent path: ${path}`);
     if (record.kind === "query") throw new Error(`Attempted to schedule a query: ${record.path}.`);
     tx.limits.countScheduled(JSON.stringify(jobArgs).length);
     const id = insertJob(tx, runtime.catalog, record.path, jobArgs, dueMs);

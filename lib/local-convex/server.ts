@@ -89,8 +89,8 @@ async function serve(
     if (!isLoopbackHost(request.headers.host)) {
       throw new RequestError(403, "ForbiddenHost", "Only requests to a loopback host are answered.");
     }
-    const url = new URL(request.url ?? "/", "http://localhost");
-    const path = url.pathname.replace(/^\/+/, "/");
+    const url = parseUrl(request.url ?? "/");
+    const path = url.pathname;
     if (path.startsWith("/api/")) allowOrigin(request, response);
     if (request.method === "OPTIONS") {
       response.writeHead(204);
@@ -100,6 +100,15 @@ async function serve(
     await route(engine, options, path, url, request, response);
   } catch (error) {
     sendFailure(engine, response, error);
+  }
+}
+
+/** A deployment URL that ends in a slash makes clients ask for `//api/...`. */
+function parseUrl(target: string): URL {
+  try {
+    return new URL(target.replace(/^\/+/, "/"), "http://localhost");
+  } catch {
+    throw new RequestError(400, "BadRequest", "The request target is not a URL.");
   }
 }
 
@@ -146,7 +155,7 @@ async function answer(
   caller: Caller,
   kind: UdfType | null,
 ): Promise<void> {
-  sendJson(response, 200, await callText(engine, body, caller, kind));
+  sendJson(response, 200, (await runCall(engine, body, caller, kind)).text);
 }
 
 async function answerBatch(
@@ -156,23 +165,29 @@ async function answerBatch(
   options: ServerOptions,
 ): Promise<void> {
   const caller = callerOf(request, options);
-  const body = (await readJson(request)) as { queries?: unknown };
-  if (!Array.isArray(body.queries)) throw new RequestError(400, "BadRequest", "`queries` must be an array.");
-  const results: string[] = [];
-  for (const query of body.queries)
-    results.push(await callText(engine, parseBody(query, "json"), caller, "query"));
-  sendJson(response, 200, `{"results":[${results.join(",")}]}`);
+  const body = (await readJson(request)) as { queries?: unknown } | null;
+  if (!Array.isArray(body?.queries)) throw new RequestError(400, "BadRequest", "`queries` must be an array.");
+  const queries = body.queries.map((query) => parseBody(query, "json"));
+  // All on one snapshot. With concurrency 1 they run back to back, so a second round is rare.
+  for (;;) {
+    const answers = await Promise.all(queries.map((query) => runCall(engine, query, caller, "query")));
+    const snapshots = new Set(answers.map((call) => call.ts).filter((ts) => ts !== null));
+    if (snapshots.size > 1) continue;
+    const results = answers.map((call) => call.text).join(",");
+    return sendJson(response, 200, `{"results":[${results}]}`);
+  }
 }
 
-/** The response text of one call; a function that failed is an answer too. */
-async function callText(
+/** The response text of one call, with the timestamp it ran at. A function that failed is an answer too. */
+async function runCall(
   engine: Engine,
   body: CallBody,
   caller: Caller,
   kind: UdfType | null,
-): Promise<string> {
+): Promise<{ text: string; ts: bigint | null }> {
   try {
-    return successText(await engine.run(body.path, body.args, caller, kind), body.format);
+    const result = await engine.run(body.path, body.args, caller, kind);
+    return { text: successText(result, body.format), ts: result.ts };
   } catch (error) {
     if (!(error instanceof FunctionError)) throw error;
     const requestId = randomBytes(8).toString("hex");
@@ -183,7 +198,8 @@ async function callText(
     if (error.data !== undefined) {
       text["errorData"] = body.format === "json" ? toCleanJson(error.data as JsonValue) : error.data;
     }
-    return JSON.stringify(text);
+    if (error.logLines.length > 0) text["logLines"] = error.logLines;
+    return { text: JSON.stringify(text), ts: null };
   }
 }
 

@@ -5,13 +5,18 @@
  *
  * Not responsible for: what a document means, transactions of user functions, schema.
  */
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { StorageError } from "./errors.ts";
 
 /** "HOLD": marks the file as ours, so that a foreign database is never written to. */
 const APPLICATION_ID = 0x484f4c44;
 const FORMAT_VERSION = 1;
+/** Where SQLite keeps these in the first bytes of a file. */
+const SQLITE_MAGIC = "SQLite format 3\0";
+const HEADER_BYTES = 100;
+const USER_VERSION_AT = 60;
+const APPLICATION_ID_AT = 68;
 /** Greater than every key: user keys start with a tag of at most 0x15, ids with a creation time. */
 const KEY_MAX = Buffer.alloc(17, 0xff);
 /** 48 MiB of page cache: a million-row table stays on disk, the engine well under 300 MB. */
@@ -41,18 +46,17 @@ export class Storage {
    * @throws StorageError when the file is foreign, damaged, of another version or in use
    */
   static open(file: string, options: { pagesMax?: number } = {}): Storage {
-    const isNew = !existsSync(file) || statSync(file).size === 0;
     let db: Database.Database | null = null;
     try {
-      db = new Database(file, { timeout: 0 });
+      if (!existsSync(file) || statSync(file).size === 0) createFile(file);
+      else checkFile(file);
+      db = new Database(file, { timeout: 0, fileMustExist: true });
       db.pragma("locking_mode = EXCLUSIVE");
-      if (!isNew) checkFile(db, file);
       db.pragma("journal_mode = WAL");
       db.pragma("synchronous = FULL");
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma("temp_store = MEMORY");
       db.pragma("wal_autocheckpoint = 2000");
-      if (isNew) createFile(db);
       // Taking the write lock now makes a second opener fail at once instead of at its first write.
       db.exec("BEGIN IMMEDIATE; COMMIT");
       if (options.pagesMax !== undefined) db.pragma(`max_page_count = ${options.pagesMax}`);
@@ -63,9 +67,16 @@ export class Storage {
     }
   }
 
+  /** Told when a read finds the file damaged or unreadable; the read itself throws the same error. */
+  onReadFailure: (error: StorageError) => void = () => undefined;
+
   getDocument(tableNumber: number, id: string): string | null {
-    const row = this.statements.getDocument.get(tableNumber, toBuffer(id)) as [string] | undefined;
-    return row === undefined ? null : row[0];
+    try {
+      const row = this.statements.getDocument.get(tableNumber, toBuffer(id)) as [string] | undefined;
+      return row === undefined ? null : row[0];
+    } catch (error) {
+      throw this.readFailed(error);
+    }
   }
 
   /** Rows of the documents table with lo <= id < hi, in the given order; `hi` null means to the end. */
@@ -77,7 +88,7 @@ export class Storage {
     limit: number,
   ): Row[] {
     const statement = order === "asc" ? this.statements.scanDocumentsAsc : this.statements.scanDocumentsDesc;
-    return latin1Keys(statement.all(tableNumber, toBuffer(lo), hi === null ? KEY_MAX : toBuffer(hi), limit));
+    return this.rows(statement, tableNumber, toBuffer(lo), hi === null ? KEY_MAX : toBuffer(hi), limit);
   }
 
   /** Rows of an index with lo <= key < hi, each with its document, in the given order. */
@@ -90,13 +101,13 @@ export class Storage {
     limit: number,
   ): Row[] {
     const statement = order === "asc" ? this.statements.scanIndexAsc : this.statements.scanIndexDesc;
-    return latin1Keys(
-      statement.all(tableNumber, indexId, toBuffer(lo), hi === null ? KEY_MAX : toBuffer(hi), limit),
-    );
+    const end = hi === null ? KEY_MAX : toBuffer(hi);
+    return this.rows(statement, tableNumber, indexId, toBuffer(lo), end, limit);
   }
 
-  countDocuments(tableNumber: number): number {
-    return (this.statements.countDocuments.get(tableNumber) as [number])[0];
+  /** The largest internal id of a table, null when it is empty. */
+  lastInternalId(tableNumber: number): string | null {
+    return this.scanDocuments(tableNumber, "", null, "desc", 1)[0]?.[0] ?? null;
   }
 
   putDocument(tableNumber: number, id: string, json: string): void {
@@ -163,6 +174,20 @@ export class Storage {
   close(): void {
     this.db.close();
   }
+
+  private rows(statement: Database.Statement, ...parameters: unknown[]): Row[] {
+    try {
+      return latin1Keys(statement.all(...parameters));
+    } catch (error) {
+      throw this.readFailed(error);
+    }
+  }
+
+  private readFailed(error: unknown): Error {
+    const explained = describe(error, this.file);
+    if (explained instanceof StorageError) this.onReadFailure(explained);
+    return explained;
+  }
 }
 
 function prepare(db: Database.Database) {
@@ -186,7 +211,6 @@ function prepare(db: Database.Database) {
     scanDocumentsDesc: scan("documents", "DESC"),
     scanIndexAsc: scan("index_keys", "ASC"),
     scanIndexDesc: scan("index_keys", "DESC"),
-    countDocuments: db.prepare("SELECT count(*) FROM documents WHERE table_number = ?").raw(),
     putDocument: db.prepare("INSERT OR REPLACE INTO documents (table_number, id, value) VALUES (?, ?, ?)"),
     deleteDocument: db.prepare("DELETE FROM documents WHERE table_number = ? AND id = ?"),
     putIndexKey: db.prepare("INSERT OR REPLACE INTO index_keys (index_id, key) VALUES (?, ?)"),
@@ -205,39 +229,69 @@ function latin1Keys(rows: unknown[]): Row[] {
   return typed as Row[];
 }
 
-function createFile(db: Database.Database): void {
-  db.exec(`
-    BEGIN;
-    CREATE TABLE documents (table_number INTEGER NOT NULL, id BLOB NOT NULL, value TEXT NOT NULL,
-      PRIMARY KEY (table_number, id)) WITHOUT ROWID;
-    CREATE TABLE index_keys (index_id INTEGER NOT NULL, key BLOB NOT NULL,
-      PRIMARY KEY (index_id, key)) WITHOUT ROWID;
-    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    PRAGMA application_id = ${APPLICATION_ID};
-    PRAGMA user_version = ${FORMAT_VERSION};
-    COMMIT;
-  `);
+/** Builds the file beside its place and moves it there whole: a crash leaves no half-made database. */
+function createFile(file: string): void {
+  const draft = `${file}.new`;
+  rmSync(draft, { force: true });
+  const db = new Database(draft);
+  try {
+    db.exec(`
+      BEGIN;
+      CREATE TABLE documents (table_number INTEGER NOT NULL, id BLOB NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (table_number, id)) WITHOUT ROWID;
+      CREATE TABLE index_keys (index_id INTEGER NOT NULL, key BLOB NOT NULL,
+        PRIMARY KEY (index_id, key)) WITHOUT ROWID;
+      CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+      PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${FORMAT_VERSION};
+      COMMIT;
+    `);
+  } finally {
+    db.close();
+  }
+  renameSync(draft, file);
 }
 
-function checkFile(db: Database.Database, file: string): void {
-  const applicationId = db.pragma("application_id", { simple: true });
-  if (applicationId !== APPLICATION_ID) {
+/** Looks before anything is opened for writing, so that a file that is not ours keeps every byte. */
+function checkFile(file: string): void {
+  const header = readHeader(file);
+  if (header.length < HEADER_BYTES || header.toString("latin1", 0, SQLITE_MAGIC.length) !== SQLITE_MAGIC) {
+    throw new StorageError("not_a_database", `${file} is not a Holdfast database; it was left as it is.`);
+  }
+  if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID) {
     throw new StorageError(
       "foreign_database",
       `${file} is an SQLite database of another program; it was left as it is.`,
     );
   }
-  const version = db.pragma("user_version", { simple: true });
+  const version = header.readUInt32BE(USER_VERSION_AT);
   if (version !== FORMAT_VERSION) {
     throw new StorageError(
       "wrong_version",
-      `${file} has format version ${String(version)}, this program reads version ${FORMAT_VERSION}; it was left as it is.`,
+      `${file} has format version ${version}, this program reads version ${FORMAT_VERSION}; it was left as it is.`,
     );
   }
-  if (statSync(file).size > CHECK_BYTES_MAX) return;
-  const verdict = db.pragma("quick_check(1)", { simple: true });
-  if (verdict !== "ok")
-    throw new StorageError("corrupt", `${file} is damaged (${String(verdict)}); it was left as it is.`);
+  // A reader never moves the log into the file, so a damaged file stays as it was found.
+  const db = new Database(file, { timeout: 0, readonly: true });
+  try {
+    const pages = db.pragma("page_count", { simple: true }) as number;
+    const check =
+      statSync(file).size > CHECK_BYTES_MAX ? null : db.pragma("quick_check(1)", { simple: true });
+    if (pages === 0 || (check !== null && check !== "ok"))
+      throw new StorageError("corrupt", `${file} is damaged (${String(check)}); it was left as it is.`);
+  } finally {
+    db.close();
+  }
+}
+
+function readHeader(file: string): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  const descriptor = openSync(file, "r");
+  try {
+    return header.subarray(0, readSync(descriptor, header, 0, HEADER_BYTES, 0));
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function describe(error: unknown, file: string): Error {

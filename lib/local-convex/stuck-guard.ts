@@ -12,7 +12,11 @@ interface Watched {
 
 export class StuckGuard {
   private readonly watched = new Set<Watched>();
-  private readonly timer = setInterval(() => this.check(), 1_000).unref();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly neverSettlesMs = NEVER_SETTLES_MS) {
+    this.timer = setInterval(() => this.check(), neverSettlesMs / 5).unref();
+  }
 
   /** Settles like `running`, or rejects when it is stuck. */
   watch<T>(running: Promise<T>, invocation: Invocation): Promise<T> {
@@ -41,7 +45,7 @@ export class StuckGuard {
     for (const entry of this.watched) {
       // A nested call or an injected delay is progress of its own.
       if (entry.invocation.tail !== null) entry.sinceMs = nowMs;
-      else if (nowMs - entry.sinceMs > NEVER_SETTLES_MS) {
+      else if (nowMs - entry.sinceMs > this.neverSettlesMs) {
         this.watched.delete(entry);
         entry.reject(new Error("Returned promise will never resolve"));
       }

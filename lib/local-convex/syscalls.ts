@@ -8,7 +8,6 @@ import { notSupported } from "./errors.ts";
 import { currentInvocation, type Invocation } from "./invocation.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SyscallTable } from "./sandbox.ts";
-import { decodeId } from "./values/doc-id.ts";
 import type { JsonObject } from "./values/json.ts";
 
 /** The global `Convex` of user functions, bound to a runtime. */
@@ -36,8 +35,19 @@ export function syscallTable(runtime: Runtime): SyscallTable {
 function active(op: string): Invocation {
   const invocation = currentInvocation.getStore();
   if (invocation === undefined) throw new Error(`Can't use database at import time (${op}).`);
-  if (invocation.over) throw new Error(`${invocation.path} has already returned; ${op} came too late.`);
+  if (invocation.over) throw tooLate(invocation, op);
   return invocation;
+}
+
+function tooLate(invocation: Invocation, op: string): Error {
+  return new Error(`${invocation.path} has already returned; ${op} came too late.`);
+}
+
+/** Adds the time since `startedMs`, of which overlapping waits count once. */
+function noteWait(invocation: Invocation, startedMs: number): void {
+  const nowMs = performance.now();
+  invocation.syscallMs += nowMs - Math.max(startedMs, invocation.waitedUntilMs);
+  invocation.waitedUntilMs = nowMs;
 }
 
 /** Runs at once when nothing is pending, else after everything issued before. */
@@ -47,21 +57,27 @@ function inOrder(runtime: Runtime, invocation: Invocation, op: string, args: Jso
     try {
       return Promise.resolve(timed(invocation, () => serveNow(runtime, invocation, op, args)));
     } catch (error) {
+      invocation.hasFailedSyscall = true;
       return Promise.reject(error);
     }
   }
   // Actions have no transaction: their calls may overlap.
   const before = invocation.tx === null ? null : invocation.tail;
+  const startedMs = performance.now();
   const mine = (async () => {
-    if (before !== null) await before.catch(() => undefined);
-    if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
-    const startedMs = performance.now();
     try {
+      if (before !== null) await before.catch(() => undefined);
+      if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
+      // A handler that threw takes nothing more with it, not even into the transaction of its caller.
+      if (invocation.over) throw tooLate(invocation, op);
       return await (MAY_WAIT.has(op)
         ? serveLater(runtime, invocation, op, args)
         : serveNow(runtime, invocation, op, args));
+    } catch (error) {
+      invocation.hasFailedSyscall = true;
+      throw error;
     } finally {
-      invocation.syscallMs += performance.now() - startedMs;
+      noteWait(invocation, startedMs);
     }
   })();
   invocation.tail = mine;
@@ -134,9 +150,4 @@ function timed<T>(invocation: Invocation, work: () => T): T {
   } finally {
     invocation.syscallMs += performance.now() - startedMs;
   }
-}
-
-/** True for an id of `_scheduled_functions`, which functions may hold but not write. */
-export function tableNumberOf(id: string): number | null {
-  return decodeId(id)?.tableNumber ?? null;
 }

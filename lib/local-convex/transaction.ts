@@ -5,7 +5,7 @@
  * Concurrent commits: a read of an interval that another commit wrote since this transaction began raises
  * ConflictError, so the values seen always belong to one snapshot.
  */
-import { ConflictError } from "./errors.ts";
+import { ConflictError, notSupported } from "./errors.ts";
 import { indexKey, type Catalog, type IndexInfo, type TableInfo } from "./catalog.ts";
 import { after, contains, ReadSet, type ReadInterval, type WrittenKeys } from "./read-set.ts";
 import { Limits } from "./limits.ts";
@@ -95,19 +95,25 @@ export class Transaction {
    */
   page(source: RowSource, lo: string, hi: string | null, order: "asc" | "desc", limit: number): RowPage {
     const overlay = this.overlays.get(source.space);
+    const ascending = order === "asc";
     const stored = source.scan(this.host.storage, lo, hi, order, limit);
     const last = stored.length === limit ? stored.at(-1)![0] : null;
-    const next = last === null ? null : order === "asc" ? after(last) : last;
+    const next = last === null ? null : ascending ? after(last) : last;
     const rows = this.withPending(source, stored);
     if (overlay === undefined || overlay.size === 0) return { rows, next };
     const merged = rows.filter(([key]) => !overlay.has(key));
-    const from = order === "desc" && next !== null ? next : lo;
-    const to = order === "asc" && next !== null ? next : hi;
-    for (const key of overlay.present(from, to))
-      merged.push([key, this.peek(source.table, source.internalIdOf(key))!]);
-    const direction = order === "asc" ? 1 : -1;
+    const from = !ascending && next !== null ? next : lo;
+    const to = ascending && next !== null ? next : hi;
+    const added = overlay.present(from, to, order, limit);
+    if (added.length === 0) return { rows: merged, next };
+    for (const key of added) merged.push([key, this.peek(source.table, source.internalIdOf(key))!]);
+    const direction = ascending ? 1 : -1;
     merged.sort((a, b) => (a[0] < b[0] ? -direction : direction));
-    return { rows: merged, next };
+    // Both parts hold their first `limit` rows, so the first `limit` of the merge are surely complete.
+    if (merged.length < limit) return { rows: merged, next };
+    merged.length = limit;
+    const cut = merged.at(-1)![0];
+    return { rows: merged, next: ascending ? after(cut) : cut };
   }
 
   /** Notes an interval that a stream widened; raises ConflictError when another commit wrote into it. */
@@ -191,8 +197,15 @@ export class Transaction {
     let bytes = 0;
     if (next !== null) {
       bytes = checkDocument(next);
-      table.checkDocument?.(next);
+      const failure = table.checkDocument?.(next) ?? null;
+      if (failure !== null) {
+        throw new Error(
+          `Failed to insert or update a document in table "${table.name}" because it does not match the ` +
+            `schema: ${failure}`,
+        );
+      }
       json = JSON.stringify(next);
+      if (json.includes('{"$commitTs":null}')) throw notSupported("db.vars.commitTs");
     }
     const key = documentKey(table.number, internalId);
     const entry = this.pending.get(key);

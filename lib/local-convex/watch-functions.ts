@@ -1,5 +1,6 @@
-/** Reloads the functions when a file of their folder (or of `lib/`, which they import) changes. */
-import { watch } from "node:fs";
+/** Reloads the functions when a file of their folder (or of the `lib/` beside it, which they import) changes. */
+import { existsSync, watch } from "node:fs";
+import { join } from "node:path";
 import type { Engine } from "./engine.ts";
 
 /** Editors write several times; one reload is enough. */
@@ -11,9 +12,10 @@ export function watchFunctions(
   say: (text: string) => void,
 ): () => void {
   let timer: NodeJS.Timeout | null = null;
+  let reloading = Promise.resolve();
   const reload = async (): Promise<void> => {
     try {
-      await engine.load();
+      await engine.reload();
       say("local-convex: functions reloaded");
     } catch (error) {
       engine.report("reload", error);
@@ -22,10 +24,16 @@ export function watchFunctions(
   const onChange = (_event: string, file: string | null): void => {
     if (file !== null && !/\.(ts|tsx|js|mjs)$/.test(file)) return;
     if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(() => void reload(), SETTLE_MS);
+    // One after another: two reloads at once could end with the older code.
+    timer = setTimeout(() => {
+      reloading = reloading.then(reload);
+    }, SETTLE_MS);
   };
-  const watchers = [functionsDir, "lib"].map((dir) => watch(dir, { recursive: true }, onChange));
+  const watchers = [functionsDir, join(functionsDir, "..", "lib")]
+    .filter((dir) => existsSync(dir))
+    .map((dir) => watch(dir, { recursive: true }, onChange));
   return () => {
+    if (timer !== null) clearTimeout(timer);
     for (const watcher of watchers) watcher.close();
   };
 }

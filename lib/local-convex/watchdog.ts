@@ -18,15 +18,16 @@ setInterval(() => {
   if (performance.now() - sinceMs < workerData.stuckMs) return;
   writeSync(2, "local-convex: stuck for " + workerData.stuckMs / 1000 + " s in one function; ending the process.\\n");
   process.kill(process.pid, "SIGKILL");
-}, 500);
+}, workerData.beatMs);
 `;
 
 /** Starts watching; returns how to stop. `stuckMs` must be well above the longest flush to disk. */
 export function startWatchdog(stuckMs: number): () => void {
   const shared = new SharedArrayBuffer(4);
   const beat = new Int32Array(shared);
-  const timer = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS);
-  const worker = new Worker(WATCHER, { eval: true, workerData: { shared, stuckMs } });
+  const beatMs = Math.min(BEAT_MS, stuckMs / 4);
+  const timer = setInterval(() => Atomics.add(beat, 0, 1), beatMs);
+  const worker = new Worker(WATCHER, { eval: true, workerData: { shared, stuckMs, beatMs } });
   worker.unref();
   return () => {
     clearInterval(timer);

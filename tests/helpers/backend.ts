@@ -1,5 +1,5 @@
 import { convexTestBackend } from "./convex-test-backend.ts";
-import { localBackend } from "./local-backend.ts";
+import { holdfastBackend } from "./holdfast-backend.ts";
 
 /** A running deployment of `convex/` with a clock that the test moves. The tests know no engine but this. */
 export interface Backend {
@@ -52,5 +52,5 @@ export const START_MS = Date.UTC(2026, 9, 10, 12);
 export function createBackend(options: BackendOptions = {}): Promise<Backend> {
   return process.env["HOLDFAST_TEST_BACKEND"] === "convex-test"
     ? convexTestBackend(options)
-    : localBackend(options);
+    : holdfastBackend(options);
 }

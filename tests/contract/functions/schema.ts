@@ -16,4 +16,6 @@ export default defineSchema({
   })
     .index("by_account_units", ["account", "units"])
     .index("by_tag", ["tag"]),
+  /** Documents of any shape, for the order of values and for what an index does with missing fields. */
+  things: defineTable(v.any()).index("by_a", ["a"]).index("by_a_b", ["a", "b"]).index("by_nested", ["n.x"]),
 });
