@@ -1,3 +1,4 @@
+import { RUNNER_STEPS_MAX } from "../../lib/gate/request.ts";
 import { describe, expect, test } from "vitest";
 import { apiHarness } from "./helpers/api.ts";
 import { ACCOUNT_ID, JOB_ID, job, limit } from "./helpers/samples.ts";
@@ -67,7 +68,13 @@ describe("a number outside its range is out_of_range with field, minimum and max
     ["/jobs", "units", '{"key":"k","units":1.00000000000000000001}', 1, UNITS_MAX],
     ["/jobs", "acceptUnits", '{"key":"k","units":5,"acceptUnits":0.5}', 1, UNITS_MAX],
     ["/jobs", "leaseMs", '{"key":"k","units":5,"leaseMs":9999}', 10_000, 120_000],
-    ["/jobs", "runner.steps", '{"key":"k","units":5,"runner":{"steps":0,"stepUnits":1,"stepMs":1}}', 1, 1000],
+    [
+      "/jobs",
+      "runner.steps",
+      '{"key":"k","units":5,"runner":{"steps":0,"stepUnits":1,"stepMs":1}}',
+      1,
+      RUNNER_STEPS_MAX,
+    ],
     [`/jobs/${JOB_ID}/charge`, "step", '{"step":0,"units":5,"fence":1}', 1, UNITS_MAX],
     [`/jobs/${JOB_ID}/charge`, "units", '{"step":1,"units":-5,"fence":1}', 0, UNITS_MAX],
     [`/jobs/${JOB_ID}/extend`, "units", '{"units":0.1,"fence":1}', 1, UNITS_MAX],
