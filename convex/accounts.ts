@@ -3,7 +3,7 @@ import { v } from "convex/values";
 import { emptyLimitRow } from "../lib/gate/limit-cache";
 import { JOBS_PER_MINUTE_DEFAULT, JOBS_PER_MINUTE_MAX } from "../lib/gate/rate";
 import { FEATURE_TOKENS } from "../lib/gate/types";
-import { parseInstant } from "../lib/shared/instant";
+import { parseAnchor } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { MutationCtx, QueryCtx } from "./_generated/server";
@@ -236,9 +236,8 @@ async function findAccount(ctx: Pick<QueryCtx, "db">, accountId: string): Promis
 }
 
 function anchorFrom(text: string): number {
-  return (
-    parseInstant(text) ?? refuse("invalid", "cycleAnchor must be an ISO date, or a date-time with a zone")
-  );
+  const parsed = parseAnchor(text);
+  return parsed.ok ? parsed.anchorMs : refuse("invalid", `cycleAnchor ${parsed.message}`);
 }
 
 function checkLimit(limitUnits: number | null): void {

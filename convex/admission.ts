@@ -1,4 +1,10 @@
-import { decideAdmission, decideReplay, type HeldRefusal, previewAdmission } from "../lib/gate/admit";
+import {
+  type AdmissionDecision,
+  decideAdmission,
+  decideReplay,
+  type HeldRefusal,
+  previewAdmission,
+} from "../lib/gate/admit";
 import { budgetAfterExpiry, EXPIRE_BATCH_MAX } from "../lib/gate/expire";
 import { decideExtend, permitExtend } from "../lib/gate/extend";
 import { type JobView, viewJob } from "../lib/gate/job-view";
@@ -53,19 +59,26 @@ export async function admitJob(
     return { kind: "admitted", job: viewJob(existing._id, existing), replayed: true, limit };
   }
 
-  await expireLapsedJobs(ctx, accountId, nowMs);
   const cycle = cycleAt(account.cycleAnchorMs, nowMs);
   const billing = await findBilling(ctx, accountId);
   const limitRow = await findLimit(ctx, accountId);
-  const budgetRow = await findBudget(ctx, accountId, FEATURE_TOKENS, cycle.name);
-  const decision = decideAdmission(request, {
-    nowMs,
-    cycle,
-    provider: account.provider,
-    rate: billing,
-    limit: limitRow,
-    budget: budgetRow ?? NOTHING_YET,
-  });
+  let budgetRow = await findBudget(ctx, accountId, FEATURE_TOKENS, cycle.name);
+  const decide = () =>
+    decideAdmission(request, {
+      nowMs,
+      cycle,
+      provider: account.provider,
+      rate: billing,
+      limit: limitRow,
+      budget: budgetRow ?? NOTHING_YET,
+    });
+  let decision = decide();
+  // Ended leases are looked for when room is short, not before: where all of the request fits beside them, settling
+  // them first would change nothing but the cost of an admission.
+  if (isShortOfRoom(decision) && (await expireLapsedJobs(ctx, accountId, nowMs)) > 0) {
+    budgetRow = await findBudget(ctx, accountId, FEATURE_TOKENS, cycle.name);
+    decision = decide();
+  }
 
   switch (decision.kind) {
     case "refresh":
@@ -140,19 +153,26 @@ export async function extendJob(
   }
   if (permission !== "apply") return { kind: permission, job: viewJob(job._id, job) };
 
-  await expireLapsedJobs(ctx, account._id, nowMs);
   const limitRow = await findLimit(ctx, account._id, job.feature);
-  const budgetRow = must(
-    await findBudget(ctx, account._id, job.feature, job.cycle),
-    `job ${job._id} has no budget row for cycle ${job.cycle}`,
-  );
-  const decision = decideExtend(job, request.units, {
-    nowMs,
-    provider: account.provider,
-    limit: limitRow,
-    budget: budgetRow,
-    nextCycleStartMs: cycleAt(account.cycleAnchorMs, nowMs).endMs,
-  });
+  const readBudget = async () =>
+    must(
+      await findBudget(ctx, account._id, job.feature, job.cycle),
+      `job ${job._id} has no budget row for cycle ${job.cycle}`,
+    );
+  let budgetRow = await readBudget();
+  const decide = () =>
+    decideExtend(job, request.units, {
+      nowMs,
+      provider: account.provider,
+      limit: limitRow,
+      budget: budgetRow,
+      nextCycleStartMs: cycleAt(account.cycleAnchorMs, nowMs).endMs,
+    });
+  let decision = decide();
+  if (decision.kind === "refused" && (await expireLapsedJobs(ctx, account._id, nowMs)) > 0) {
+    budgetRow = await readBudget();
+    decision = decide();
+  }
   switch (decision.kind) {
     case "refresh":
       return await grantRefreshLease(ctx, account._id, limitRow, decision.row);
@@ -169,6 +189,13 @@ export async function extendJob(
       return { kind: "extended", job: viewJob(job._id, { ...job, heldUnits: decision.heldUnits }) };
     }
   }
+}
+
+/** Refused for want of room, or granted only a part. */
+function isShortOfRoom(decision: AdmissionDecision): boolean {
+  if (decision.kind === "admit") return decision.job.heldUnits < decision.job.requestedUnits;
+  if (decision.kind !== "refused") return false;
+  return decision.refusal.code !== "rate_limited" && decision.refusal.code !== "limit_unknown";
 }
 
 /** A replayed admission shows the limit as it is known now. A job without a limit row was admitted before a repair. */

@@ -47,16 +47,16 @@ export const create = operatorMutation({
 
 export const list = operatorQuery({
   args: { accountId: v.string() },
-  returns: v.array(apiKeyValidator),
+  returns: v.object({ apiKeys: v.array(apiKeyValidator) }),
   handler: async (ctx, args) => {
     const accountId = ctx.db.normalizeId("accounts", args.accountId);
-    if (accountId === null) return [];
+    if (accountId === null) return { apiKeys: [] };
     const keys = await ctx.db
       .query("apiKeys")
       .withIndex("by_account", (q) => q.eq("accountId", accountId))
       .order("desc")
       .take(KEYS_LISTED_MAX);
-    return keys.map(viewKey);
+    return { apiKeys: keys.map(viewKey) };
   },
 });
 

@@ -118,17 +118,18 @@ export const charge = keyMutation({
 
 export const heartbeat = keyMutation({
   scope: "jobs:write",
-  args: { jobId: v.string(), fence: v.number(), takeOver: v.optional(v.boolean()) },
+  args: { jobId: v.string(), fence: v.optional(v.number()), takeOver: v.optional(v.boolean()) },
   returns: v.union(
     v.object({ kind: v.literal("renewed"), job: jobViewValidator }),
     leaseLostValidator,
     notRunningValidator,
     notFoundValidator,
   ),
-  handler: async (ctx, { jobId, fence, takeOver }) => {
+  handler: async (ctx, { jobId, takeOver = false, fence }) => {
+    if (fence === undefined && !takeOver) refuse("invalid", "fence is needed unless takeOver is true");
     const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
     if (job === null) return { kind: "not_found" as const };
-    return await heartbeatJob(ctx, job, { fence, takeOver: takeOver ?? false }, Date.now());
+    return await heartbeatJob(ctx, job, { fence: fence ?? 0, takeOver }, Date.now());
   },
 });
 

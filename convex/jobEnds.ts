@@ -55,15 +55,18 @@ export async function expireJob(
   return await writeEnd(ctx, job, budget._id, decision, {});
 }
 
-/** Settles ended leases of an account before an admission looks at the room, so that they do not count as held. */
+/** Settles ended leases of an account, so that they do not count as held. Returns how many gave their hold back. */
 export async function expireLapsedJobs(
   ctx: MutationCtx,
   accountId: Id<"accounts">,
   nowMs: number,
-): Promise<void> {
+): Promise<number> {
+  let expired = 0;
   for (const job of await findLapsedJobs(ctx, accountId, nowMs, EXPIRE_BATCH_MAX)) {
-    await expireJob(ctx, job, nowMs);
+    const ended = await expireJob(ctx, job, nowMs);
+    if (ended !== null && ended !== "broken") expired += 1;
   }
+  return expired;
 }
 
 async function writeEnd(

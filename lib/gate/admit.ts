@@ -1,9 +1,8 @@
 import type { Cycle } from "../ledger/cycle.ts";
-import { addUnits } from "../shared/units.ts";
 import { grantRefresh, emptyLimitRow, judgeLimit, usableLimit, type LimitRow } from "./limit-cache.ts";
 import { decideRate, type RateWindow } from "./rate.ts";
 import { fingerprintOf, type AdmissionRequest } from "./request.ts";
-import { decideRoom, freeUnitsOf, type RoomDecision } from "./room.ts";
+import { decideRoom, freeUnitsOf, placeHold, type RoomDecision } from "./room.ts";
 import {
   FEATURE_TOKENS,
   type Budget,
@@ -14,7 +13,7 @@ import {
   type RoomNumbers,
 } from "./types.ts";
 
-/** Everything an admission looks at, read in one snapshot. Ended leases have been settled before it is taken. */
+/** Everything an admission looks at, read in one snapshot. */
 export interface AdmissionState {
   readonly nowMs: number;
   readonly cycle: Cycle;
@@ -95,13 +94,11 @@ export function decideWithLimit(
       refusal: refuseRoom(room, request.units, limit.limitUnits, budget, cycle.endMs),
     };
   }
-  const heldUnits = addUnits(budget.heldUnits, room.grantedUnits);
-  addUnits(budget.usedUnits, heldUnits);
   return {
     kind: "admit",
     job: newJob(request, room.grantedUnits, cycle.name, nowMs),
     limit,
-    budget: { usedUnits: budget.usedUnits, heldUnits },
+    budget: placeHold(budget, room.grantedUnits, limit.limitUnits),
     rate,
   };
 }

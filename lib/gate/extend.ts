@@ -2,7 +2,7 @@ import { addUnits } from "../shared/units.ts";
 import { refuseRoom, type HeldRefusal } from "./admit.ts";
 import { phaseOf, reactionTo } from "./job-state.ts";
 import { emptyLimitRow, grantRefresh, judgeLimit, type LimitRow } from "./limit-cache.ts";
-import { decideRoom } from "./room.ts";
+import { decideRoom, placeHold } from "./room.ts";
 import type { Budget, Job, ProviderName, Refusal } from "./types.ts";
 
 /** Whether the job may ask for more at all, judged before anything else is read. */
@@ -48,7 +48,9 @@ export function decideExtend(job: Job, units: number, state: ExtendState): Exten
   if (room.kind !== "room") {
     return { kind: "refused", refusal: refuseRoom(room, units, limitUnits, budget, state.nextCycleStartMs) };
   }
-  const after = { usedUnits: budget.usedUnits, heldUnits: addUnits(budget.heldUnits, units) };
-  addUnits(after.usedUnits, after.heldUnits);
-  return { kind: "extend", heldUnits: addUnits(job.heldUnits, units), budget: after };
+  return {
+    kind: "extend",
+    heldUnits: addUnits(job.heldUnits, units),
+    budget: placeHold(budget, units, limitUnits),
+  };
 }

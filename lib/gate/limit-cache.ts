@@ -84,29 +84,27 @@ export function grantRefresh(row: LimitRow, nowMs: number): LimitRow {
 }
 
 /**
- * Stores a limit that was read by a request sent at `sentAtMs`. A read sent before the stored one changes nothing;
- * one sent before `refreshRequiredAtMs` is stored but leaves the requirement standing. A late read of a caller that
- * lost its lease is still a true read, so it counts, but the lease of the newer caller stays.
+ * What a limit that was read by a request sent at `sentAtMs` changes. A read sent before the stored one changes
+ * nothing; one sent before `refreshRequiredAtMs` is stored but leaves the requirement standing. A late read of a
+ * caller that lost its lease is still a true read, so it counts, but the lease of the newer caller stays.
  */
 export function applyRead(
   row: LimitRow,
   read: { readonly fence: number; readonly sentAtMs: number; readonly limitUnits: number | null },
-): LimitRow {
-  const refreshLeaseExpiresAtMs = read.fence === row.refreshFence ? null : row.refreshLeaseExpiresAtMs;
-  if (row.readAtMs !== null && read.sentAtMs < row.readAtMs) return { ...row, refreshLeaseExpiresAtMs };
+): Partial<LimitRow> {
+  const lease = read.fence === row.refreshFence ? { refreshLeaseExpiresAtMs: null } : {};
+  if (row.readAtMs !== null && read.sentAtMs < row.readAtMs) return lease;
   const required = row.refreshRequiredAtMs;
   return {
-    ...row,
+    ...lease,
     limitUnits: read.limitUnits,
     readAtMs: read.sentAtMs,
-    refreshLeaseExpiresAtMs,
     refreshFailedAtMs: null,
     refreshRequiredAtMs: required !== null && read.sentAtMs < required ? required : null,
   };
 }
 
-/** Records that the provider could not be read. Only the holder of the lease may say so. */
-export function applyFailedRead(row: LimitRow, fence: number, nowMs: number): LimitRow {
-  if (fence !== row.refreshFence) return row;
-  return { ...row, refreshLeaseExpiresAtMs: null, refreshFailedAtMs: nowMs };
+/** What a failed read changes. Only the holder of the lease may say that the provider cannot be read. */
+export function applyFailedRead(row: LimitRow, fence: number, nowMs: number): Partial<LimitRow> {
+  return fence === row.refreshFence ? { refreshLeaseExpiresAtMs: null, refreshFailedAtMs: nowMs } : {};
 }

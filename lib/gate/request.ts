@@ -5,10 +5,10 @@ import { KIND_DEFAULT, type RunnerPlan, type SettleOutcome } from "./types.ts";
 
 /** Long enough for a UUID with a prefix or a content hash, short enough for an index key. */
 export const KEY_LENGTH_MAX = 200;
-export const KIND_LENGTH_MAX = 100;
+export const KIND_LENGTH_MAX = 64;
 
-/** A runner is a stand-in for a worker, not a batch system: a thousand steps a minute apart is its end. */
-export const RUNNER_STEPS_MAX = 1_000;
+/** A runner is a stand-in for a worker, not a batch system: ten thousand steps a minute apart is its end. */
+export const RUNNER_STEPS_MAX = 10_000;
 export const RUNNER_STEP_MS_MAX = 60 * SECOND_MS;
 
 /** What a caller sends. Absent fields take their defaults in `parseRequest`. */

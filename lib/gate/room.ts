@@ -1,4 +1,5 @@
-import { UNITS_MAX } from "../shared/units.ts";
+import { assert } from "../shared/assert.ts";
+import { addUnits, UNITS_MAX } from "../shared/units.ts";
 import type { Budget } from "./types.ts";
 
 export interface RoomQuestion {
@@ -37,4 +38,15 @@ export function decideRoom(question: RoomQuestion): RoomDecision {
   if (freeUnits >= acceptUnits) return { kind: "room", grantedUnits: Math.min(requestedUnits, freeUnits) };
   const fitsWhenJobsEnd = acceptUnits <= limitUnits - budget.usedUnits;
   return { kind: fitsWhenJobsEnd ? "held_by_running_jobs" : "limit_reached", freeUnits };
+}
+
+/** The budget with one more hold. Checks again what `decideRoom` allowed, on the numbers that will be stored. */
+export function placeHold(budget: Budget, units: number, limitUnits: number | null): Budget {
+  const after = { usedUnits: budget.usedUnits, heldUnits: addUnits(budget.heldUnits, units) };
+  const total = addUnits(after.usedUnits, after.heldUnits);
+  assert(
+    limitUnits === null || total <= limitUnits,
+    `${total} units used and held pass the limit ${limitUnits}`,
+  );
+  return after;
 }

@@ -1,53 +1,30 @@
-import { limits } from "./convex-functions.ts";
+import { runAdmission, type RefreshAnswer } from "../gate/admission-loop.ts";
+import type { LimitUnknown } from "../gate/types.ts";
 import type { CallerBackend } from "./api/route.ts";
+import { BackendError } from "./convex.ts";
+import { convexApi } from "./convex-functions.ts";
 import type { ServerDeps } from "./deps.ts";
 
-/** Longest a caller waits for another caller's read of the limit. Rule source: the limit cache of the design. */
-const REFRESH_WAIT_MAX_MS = 2000;
-
-interface RefreshNeeded {
-  readonly kind: "refresh_needed";
-  readonly refreshLease: string;
-}
-interface RefreshPending {
-  readonly kind: "refresh_pending";
-  readonly retryAfterMs: number;
-}
-interface LimitUnknown {
-  readonly kind: "refused";
-  readonly refusal: { readonly code: "limit_unknown"; readonly retryAfterMs: number };
-}
-
-/**
- * Asks the gate and, when it needs a fresh limit, reads the limit or waits for the caller that does. Answers
- * `limit_unknown` when no limit is there within two seconds. The happy path is one call.
- */
-export async function admitWithRefresh<T extends { readonly kind: string }>(
-  ask: () => Promise<T | RefreshNeeded | RefreshPending>,
+/** Runs an admission or extension to a decision, reading the limit when the gate asks for it. One call when it does not. */
+export async function admitWithRefresh<Answer extends { readonly kind: string }>(
+  attempt: () => Promise<Answer>,
   backend: CallerBackend,
   deps: ServerDeps,
-): Promise<Exclude<T, RefreshNeeded | RefreshPending> | LimitUnknown> {
-  const deadlineMs = deps.nowMs() + REFRESH_WAIT_MAX_MS;
-  for (;;) {
-    const answer = await ask();
-    const leftMs = deadlineMs - deps.nowMs();
-    if (isRefreshNeeded(answer)) {
-      if (leftMs <= 0) return limitUnknown(1000);
-      await backend.action(limits.refresh, { refreshLease: answer.refreshLease });
-    } else if (isRefreshPending(answer)) {
-      if (leftMs <= 0) return limitUnknown(answer.retryAfterMs);
-      await deps.sleep(Math.min(answer.retryAfterMs, leftMs));
-    } else {
-      return answer as Exclude<T, RefreshNeeded | RefreshPending>;
-    }
-  }
+): Promise<Exclude<Answer, RefreshAnswer> | { readonly kind: "refused"; readonly refusal: LimitUnknown }> {
+  return await runAdmission<Exclude<Answer, RefreshAnswer>>({
+    attempt: attempt as () => Promise<Exclude<Answer, RefreshAnswer> | RefreshAnswer>,
+    refresh: (refreshLease) => refresh(refreshLease, backend, deps),
+    sleep: deps.sleep,
+    nowMs: deps.nowMs,
+  });
 }
 
-const isRefreshNeeded = (answer: { kind: string }): answer is RefreshNeeded =>
-  answer.kind === "refresh_needed";
-const isRefreshPending = (answer: { kind: string }): answer is RefreshPending =>
-  answer.kind === "refresh_pending";
-const limitUnknown = (retryAfterMs: number): LimitUnknown => ({
-  kind: "refused",
-  refusal: { code: "limit_unknown", retryAfterMs },
-});
+/** A refresh that breaks is not the end: the gate decides again, with the limit that it knows. */
+async function refresh(refreshLease: string, backend: CallerBackend, deps: ServerDeps): Promise<void> {
+  try {
+    await backend.action(convexApi.limits.refresh, { refreshLease });
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error;
+    deps.log({ event: "limit_refresh_failed", fault: error.fault, message: error.message });
+  }
+}

@@ -1,6 +1,7 @@
 import { ConvexHttpClient } from "convex/browser";
-import type { DefaultFunctionArgs, FunctionReference } from "convex/server";
 import { ConvexError } from "convex/values";
+import { createBackendFetch, NoAnswerError } from "./backend-fetch.ts";
+import type { Answered, PublicFunction, Sent } from "./convex-functions.ts";
 
 /** Longest wait for a query or mutation: well over the second that conflict retries of the backend may take. */
 const CALL_TIMEOUT_MS = 10_000;
@@ -11,37 +12,32 @@ const ACTION_TIMEOUT_MS = 30_000;
  * Why a call gave no value.
  * `conflict`: the backend gave up on it before a commit, so repeating it is safe. · `refused`: the function threw a
  * ConvexError, `refusedCode` is its code. · `failed`: it threw anything else; nothing was committed.
- * · `unreachable`: no answer; whether it was committed is not known.
+ * · `contract`: it was called with arguments it does not take, a fault of ours. · `unreachable`: no answer; whether it was committed is not known.
  */
-export type BackendFault = "conflict" | "refused" | "failed" | "unreachable";
+export type BackendFault = "conflict" | "refused" | "failed" | "contract" | "unreachable";
 
+/** A call that gave no value. It keeps no `cause`: what Convex throws may quote the arguments, the secret among them. */
 export class BackendError extends Error {
   override readonly name = "BackendError";
   readonly fault: BackendFault;
   readonly refusedCode: string | undefined;
 
-  constructor(fault: BackendFault, message: string, options: { cause?: unknown; refusedCode?: string } = {}) {
-    super(message, { cause: options.cause });
+  constructor(fault: BackendFault, message: string, options: { refusedCode?: string } = {}) {
+    super(message);
     this.fault = fault;
     this.refusedCode = options.refusedCode;
   }
 }
 
-type Ref<
-  Type extends "query" | "mutation" | "action",
-  Args extends DefaultFunctionArgs,
-  Value,
-> = FunctionReference<Type, "public", Args, Value>;
-
 /** The door to the Convex deployment. Every call throws `BackendError` and nothing else. */
 export interface ConvexGateway {
-  query<A extends DefaultFunctionArgs, V>(ref: Ref<"query", A, V>, args: A, keyHash?: string): Promise<V>;
-  mutation<A extends DefaultFunctionArgs, V>(
-    ref: Ref<"mutation", A, V>,
-    args: A,
+  query<F extends PublicFunction<"query">>(ref: F, args: Sent<F>, keyHash?: string): Promise<Answered<F>>;
+  mutation<F extends PublicFunction<"mutation">>(
+    ref: F,
+    args: Sent<F>,
     keyHash?: string,
-  ): Promise<V>;
-  action<A extends DefaultFunctionArgs, V>(ref: Ref<"action", A, V>, args: A, keyHash?: string): Promise<V>;
+  ): Promise<Answered<F>>;
+  action<F extends PublicFunction<"action">>(ref: F, args: Sent<F>, keyHash?: string): Promise<Answered<F>>;
 }
 
 export interface ConvexGatewayOptions {
@@ -51,8 +47,8 @@ export interface ConvexGatewayOptions {
 }
 
 /**
- * Makes a gateway. One is enough for a process: calls overlap (mutations skip the client's queue) and the HTTP agent
- * of Node keeps connections alive without a maximum per host.
+ * Makes a gateway. One is enough for a process: calls overlap (mutations skip the client's queue) on connections that
+ * are kept alive, without a maximum.
  */
 export function createConvexGateway(options: ConvexGatewayOptions): ConvexGateway {
   const { url, serverSecret, callTimeoutMs = CALL_TIMEOUT_MS } = options;
@@ -65,7 +61,7 @@ export function createConvexGateway(options: ConvexGatewayOptions): ConvexGatewa
     });
   const calls = makeClient(callTimeoutMs);
   const actions = makeClient(Math.max(callTimeoutMs, ACTION_TIMEOUT_MS));
-  const sign = <A extends DefaultFunctionArgs>(args: A, keyHash: string | undefined): A =>
+  const sign = (args: object, keyHash: string | undefined): object =>
     keyHash === undefined ? { ...args, serverSecret } : { ...args, serverSecret, keyHash };
 
   return {
@@ -89,12 +85,9 @@ const one = (...args: unknown[]): never => args as never;
 
 /** A fetch that gives up in time and turns request-level failures into `BackendError`. */
 function fetchWithin(timeoutMs: number): typeof fetch {
+  const backendFetch = createBackendFetch(timeoutMs);
   return async (input, init) => {
-    const response = await fetch(input, {
-      ...init,
-      cache: "no-store",
-      signal: AbortSignal.timeout(timeoutMs),
-    });
+    const response = await backendFetch(input, init);
     // 560 is a function error with a normal body, which the client reads itself.
     if (response.ok || response.status === 560) return response;
     const { code, message } = readFailure(await response.text());
@@ -115,6 +108,9 @@ function readFailure(body: string): { code: string; message: string } {
   }
 }
 
+const CONTRACT_FAULT =
+  /^(?:\[[^\]]*\] *)?(?:Arguments|Argument|Returns)ValidationError|Could not find public function/;
+
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 
 async function explain<V>(serverSecret: string, call: Promise<V>): Promise<V> {
@@ -123,23 +119,24 @@ async function explain<V>(serverSecret: string, call: Promise<V>): Promise<V> {
   } catch (error) {
     if (error instanceof BackendError) throw error;
     if (error instanceof ConvexError) {
-      const data = error.data as { code?: unknown; message?: unknown } | null;
-      const code = asText(data?.code);
-      throw new BackendError("refused", asText(data?.message), { cause: error, refusedCode: code });
+      const data = error.data as { code?: unknown; message?: unknown; paginationError?: unknown } | null;
+      // A cursor of another query, or of none, comes back as an error of Convex itself.
+      const code = asText(data?.code) || asText(data?.paginationError);
+      const message = withoutSecrets(asText(data?.message), serverSecret);
+      throw new BackendError("refused", message, { refusedCode: code });
     }
-    // fetch throws TypeError when there is no connection and DOMException when the time is up.
-    const noAnswer =
-      error instanceof TypeError || error instanceof DOMException || error instanceof SyntaxError;
+    // A body that is not JSON is no answer of Convex either.
+    const noAnswer = error instanceof NoAnswerError || error instanceof SyntaxError;
     const raw = error instanceof Error ? error.message : String(error);
-    throw new BackendError(noAnswer ? "unreachable" : "failed", withoutSecrets(raw, serverSecret));
+    const fault = noAnswer ? "unreachable" : CONTRACT_FAULT.test(raw) ? "contract" : "failed";
+    throw new BackendError(fault, withoutSecrets(raw, serverSecret));
   }
 }
 
 const KEY_OR_HASH = /hf_[\w-]+|\b[0-9a-f]{64}\b/g;
 
 /**
- * A message that may be logged. When Convex refuses arguments it quotes them, the server secret among them; the
- * original error is dropped for the same reason.
+ * A message that may be logged. When Convex refuses arguments it quotes them, the server secret among them.
  */
 function withoutSecrets(message: string, serverSecret: string): string {
   return message.replaceAll(serverSecret, "[secret]").replaceAll(KEY_OR_HASH, "[key]");

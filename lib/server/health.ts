@@ -1,11 +1,13 @@
 import { MINUTE_MS, HOUR_MS } from "../shared/durations.ts";
-import { health, type RunView } from "./convex-functions.ts";
-import type { ConvexGateway } from "./convex.ts";
+import { convexApi, type Answered } from "./convex-functions.ts";
+import { BackendError, type ConvexGateway } from "./convex.ts";
 
 /** The sweeper runs every 15 s; four missed runs in a row are worth a look. */
 const SWEEPER_LATE_AFTER_MS = MINUTE_MS;
 /** The audit runs hourly. */
 const AUDIT_LATE_AFTER_MS = 2 * HOUR_MS;
+
+type HealthAnswer = Answered<typeof convexApi.health.get>;
 
 /** `waiting`: it has not had a good run yet. `late`: its last good run is too long ago. */
 type RunStatus = "ok" | "waiting" | "late";
@@ -56,12 +58,13 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
     },
   });
   if (!deps.convex) return down("not configured");
-  let answer: { nowMs: number; runs: RunView[] };
+  let answer: HealthAnswer;
   try {
-    answer = await deps.convex.query(health.get, {});
-  } catch {
-    // The cause may name hosts; this answer needs no key, so it says no more than that.
-    return down("no answer");
+    answer = await deps.convex.query(convexApi.health.get, {});
+  } catch (error) {
+    // The message may name hosts; this answer needs no key, so it says no more than which of the two it was.
+    const isRefused = error instanceof BackendError && error.fault === "refused";
+    return down(isRefused ? "this server is refused" : "no answer");
   }
   const latencyMs = Math.max(0, deps.nowMs() - startedAtMs);
   const sweeper = runPart(answer, "sweeper", SWEEPER_LATE_AFTER_MS);
@@ -75,11 +78,7 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
 }
 
 /** Ages are by the clock of the backend that wrote the times. */
-function runPart(
-  answer: { nowMs: number; runs: readonly RunView[] },
-  name: string,
-  lateAfterMs: number,
-): RunPart {
+function runPart(answer: HealthAnswer, name: string, lateAfterMs: number): RunPart {
   const run = answer.runs.find((candidate) => candidate.name === name);
   const lastGoodAtMs = run?.lastGoodAtMs ?? null;
   const ageMs = lastGoodAtMs === null ? null : Math.max(0, answer.nowMs - lastGoodAtMs);

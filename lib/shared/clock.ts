@@ -6,9 +6,6 @@ export interface Clock {
   nowMs(): number;
 }
 
-/** The time of the machine. */
-export const systemClock: Clock = { nowMs: () => Date.now() };
-
 /**
  * The state of a test clock. Virtual time passed `anchorVirtualMs` at the real instant `anchorRealMs`
  * and has run at `rate` virtual milliseconds a real millisecond since.

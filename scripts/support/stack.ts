@@ -14,6 +14,8 @@ export function engineSpec(options: {
   port: number;
   clockFile: string | null;
   secrets: Secrets;
+  /** Load the functions again when one of their files changes. */
+  watch: boolean;
 }): ChildSpec {
   return {
     name: ENGINE,
@@ -23,6 +25,7 @@ export function engineSpec(options: {
       "lib/local-convex/main.ts",
       ...flags({ "data-file": options.dataFile, port: options.port, functions: "convex" }),
       "--exit-with-parent",
+      ...(options.watch ? ["--watch"] : []),
       ...(options.clockFile === null ? [] : flags({ "test-clock": options.clockFile })),
     ],
     env: {

@@ -123,7 +123,9 @@ async function startConvex(
   const clockFile = prepareClock(options.dataDir, options.testClock, Date.now());
   const dataFile = join(options.dataDir, "convex.sqlite");
   const url = `http://${ENGINE_HOST}:${options.convexPort}`;
-  void starting.watch(engineSpec({ dataFile, port: options.convexPort, clockFile, secrets }));
+  void starting.watch(
+    engineSpec({ dataFile, port: options.convexPort, clockFile, secrets, watch: options.dev }),
+  );
   await waitHealthy(ENGINE, `${url}/version`, waiting);
   return url;
 }

@@ -1,4 +1,5 @@
 import { convexTestBackend } from "./convex-test-backend.ts";
+import { holdfastBackend } from "./holdfast-backend.ts";
 
 /** A running deployment of `convex/` with a clock that the test moves. The tests know no engine but this. */
 export interface Backend {
@@ -8,9 +9,12 @@ export interface Backend {
   /** Moves the clock and runs what falls due on the way, scheduled functions and crons, in order of their time. */
   advanceMs(ms: number): Promise<void>;
   nowMs(): number;
+  /** Every row of a table, `_scheduled_functions` included, oldest first. */
   readAll<Row extends StoredRow>(table: string): Promise<Row[]>;
   /** Writes past all rules, for tests of damaged rows. */
   patchRow(id: string, fields: Record<string, unknown>): Promise<void>;
+  /** How often a transaction lost a conflict and was run again; always 0 on an engine that has none. */
+  conflictCount(): number;
   close(): Promise<void>;
 }
 
@@ -29,7 +33,24 @@ export const BACKEND_ENV = {
   HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
 };
 
-/** A fresh, empty deployment. */
-export function createBackend(): Promise<Backend> {
-  return convexTestBackend();
+export interface BackendOptions {
+  /** Where the clock starts. */
+  readonly startMs?: number;
+  /** Transactions that run at one time and may conflict, on an engine that can do so. */
+  readonly concurrency?: number;
+  /** Called before each write with the name of its table; throwing fails the write, on an engine that can do so. */
+  readonly beforeWrite?: (table: string) => void;
+}
+
+/** Well inside a month, so that a test that moves a few minutes stays in its cycle. */
+export const START_MS = Date.UTC(2026, 9, 10, 12);
+
+/**
+ * A fresh, empty deployment: on our own engine, or on the official mock when HOLDFAST_TEST_BACKEND is "convex-test".
+ * The same tests pass on both.
+ */
+export function createBackend(options: BackendOptions = {}): Promise<Backend> {
+  return process.env["HOLDFAST_TEST_BACKEND"] === "convex-test"
+    ? convexTestBackend(options)
+    : holdfastBackend(options);
 }

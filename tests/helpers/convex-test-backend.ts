@@ -7,12 +7,9 @@ import { vi } from "vitest";
 import crons from "../../convex/crons";
 import schema from "../../convex/schema";
 import { must } from "../../lib/shared/assert.ts";
-import { BACKEND_ENV, type Backend, type StoredRow } from "./backend.ts";
+import { BACKEND_ENV, type Backend, type BackendOptions, START_MS, type StoredRow } from "./backend.ts";
 
 const modules = import.meta.glob("../../convex/**/*.*s");
-
-/** An arbitrary instant well inside a month, so that a test that moves a few minutes stays in its cycle. */
-const START_MS = Date.UTC(2026, 9, 10, 12);
 
 interface Cron {
   readonly path: string;
@@ -21,9 +18,9 @@ interface Cron {
 }
 
 /** The official in-memory mock. It runs no crons and knows no clock, so both are played here with fake timers. */
-export async function convexTestBackend(): Promise<Backend> {
+export async function convexTestBackend({ startMs = START_MS }: BackendOptions): Promise<Backend> {
   vi.useFakeTimers({
-    now: START_MS,
+    now: startMs,
     toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
   });
   for (const [name, value] of Object.entries(BACKEND_ENV)) vi.stubEnv(name, value);
@@ -43,7 +40,7 @@ export async function convexTestBackend(): Promise<Backend> {
     await deployment.finishInProgressScheduledFunctions();
   }
 
-  return {
+  const backend: Backend = {
     query: (path, args) => deployment.query(makeFunctionReference<"query">(path), args),
     mutation: (path, args) => deployment.mutation(makeFunctionReference<"mutation">(path), args),
     action: (path, args) => deployment.action(makeFunctionReference<"action">(path), args),
@@ -62,16 +59,26 @@ export async function convexTestBackend(): Promise<Backend> {
       }
       await moveTo(targetMs);
     },
-    readAll: async <Row extends StoredRow>(table: string) =>
-      (await deployment.run((ctx) => ctx.db.query(table as "jobs").collect())) as unknown as Row[],
+    async readAll<Row extends StoredRow>(table: string) {
+      const rows = await deployment.run<StoredRow[]>((ctx) =>
+        table === "_scheduled_functions"
+          ? ctx.db.system.query("_scheduled_functions").collect()
+          : ctx.db.query(table as "jobs").collect(),
+      );
+      return rows as Row[];
+    },
     async patchRow(id, fields) {
       await deployment.run((ctx) => ctx.db.patch(id as GenericId<"jobs">, fields));
     },
+    conflictCount: () => 0,
     async close() {
       vi.unstubAllEnvs();
       vi.useRealTimers();
     },
   };
+  // As on a real deployment, the first run of an interval is due when it is deployed.
+  await backend.advanceMs(0);
+  return backend;
 
   /** A cron that fails is the engine's to log; the next one is due all the same. */
   async function runCron(path: string): Promise<void> {
@@ -88,6 +95,6 @@ function readCrons(): Cron[] {
       const count = (schedule as unknown as Record<string, unknown>)[unit];
       return typeof count === "number" ? sum + count * unitMs : sum;
     }, 0);
-    return { path: must(name, "a cron names its function"), everyMs, dueAtMs: Date.now() + everyMs };
+    return { path: must(name, "a cron names its function"), everyMs, dueAtMs: Date.now() };
   });
 }

@@ -31,6 +31,17 @@ const ended = {
   endedAtMs: 1_790_000_060_000,
 };
 
+const wouldAdmit = {
+  kind: "would_admit",
+  requestedUnits: 1000,
+  heldUnits: 1000,
+  usedUnits: 0,
+  freeUnits: 100_000,
+  limit,
+};
+
+const limitSet = { kind: "set", feature: "tokens", limitUnits: null, setAtMs: 1_790_000_000_000 };
+
 const HAPPY_PATHS: readonly HappyPath[] = [
   {
     operationId: "startJob",
@@ -41,7 +52,7 @@ const HAPPY_PATHS: readonly HappyPath[] = [
   {
     operationId: "previewJob",
     request: ["POST", "/jobs/preview", { units: 1000 }],
-    calls: ["gate:preview", { kind: "would_admit", heldUnits: 1000 }, { units: 1000 }],
+    calls: ["gate:preview", wouldAdmit, { units: 1000 }],
     status: 200,
   },
   {
@@ -127,23 +138,19 @@ const HAPPY_PATHS: readonly HappyPath[] = [
   {
     operationId: "setRate",
     request: ["PATCH", `/accounts/${ACCOUNT_ID}`, { jobsPerMinute: 6000 }],
-    calls: ["accounts:setRate", { kind: "set" }, { accountId: ACCOUNT_ID, jobsPerMinute: 6000 }],
+    calls: ["accounts:setRate", { kind: "set", account }, { accountId: ACCOUNT_ID, jobsPerMinute: 6000 }],
     status: 200,
   },
   {
     operationId: "setLimit",
     request: ["PUT", `/accounts/${ACCOUNT_ID}/limits`, { limitUnits: null }],
-    calls: ["accounts:setLimit", { kind: "set" }, { accountId: ACCOUNT_ID, limitUnits: null }],
+    calls: ["accounts:setLimit", limitSet, { accountId: ACCOUNT_ID, limitUnits: null }],
     status: 200,
   },
   {
     operationId: "postLimit",
     request: ["POST", `/accounts/${ACCOUNT_ID}/limits`, { feature: "tokens", limitUnits: 5 }],
-    calls: [
-      "accounts:setLimit",
-      { kind: "set" },
-      { accountId: ACCOUNT_ID, feature: "tokens", limitUnits: 5 },
-    ],
+    calls: ["accounts:setLimit", limitSet, { accountId: ACCOUNT_ID, feature: "tokens", limitUnits: 5 }],
     status: 200,
   },
   {
@@ -171,7 +178,7 @@ const HAPPY_PATHS: readonly HappyPath[] = [
   {
     operationId: "listApiKeys",
     request: ["GET", `/accounts/${ACCOUNT_ID}/keys`],
-    calls: ["apiKeys:list", { apiKeys: [apiKey] }, { accountId: ACCOUNT_ID }],
+    calls: ["apiKeys:list", [apiKey], { accountId: ACCOUNT_ID }],
     status: 200,
   },
   {

@@ -1,4 +1,5 @@
 import { ApiProblem } from "./answers.ts";
+import { spoilRoundedNumbers } from "./exact-numbers.ts";
 
 /** Largest request body, in bytes. Ours are under 1 KB; the rest is room for long keys and names. */
 export const BODY_BYTES_MAX = 64 * 1024;
@@ -20,14 +21,14 @@ export async function readJsonBody(request: Request, optional: boolean): Promise
   if (!JSON_TYPE.test(type.trim())) {
     throw invalidBody("Send the body with the header Content-Type: application/json.");
   }
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    const exact = spoilRoundedNumbers(text);
+    return exact === text ? value : JSON.parse(exact);
   } catch {
     // The parser's own message quotes the body, which may hold what must not be repeated.
     throw invalidBody("The body is not well-formed JSON.");
   }
-  return value;
 }
 
 async function readText(request: Request): Promise<string> {

@@ -1,11 +1,13 @@
-import { gate, runner } from "../convex-functions.ts";
+import { convexApi } from "../convex-functions.ts";
 import { admitWithRefresh } from "../admission.ts";
-import { jsonResponse, problemResponse } from "./answers.ts";
+import { jsonResponse } from "./answers.ts";
 import { jobFaultResponse, refusalResponse } from "./outcomes.ts";
 import { route, type Route } from "./route.ts";
-import * as wire from "./wire-schemas.ts";
+import * as answers from "./answer-schemas.ts";
+import * as requests from "./request-schemas.ts";
 
 const TAG = "Jobs";
+const { gate, runner } = convexApi;
 const jobId = (params: Readonly<Record<string, string>>): string => params.jobId ?? "";
 
 /** Starting, running and ending jobs, and what an account has used. Rule source: the gate section of the design. */
@@ -18,12 +20,12 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:write",
-    body: wire.admitBody,
+    body: requests.admitBody,
     answers: {
-      201: { description: "The job is admitted and its units are held", schema: wire.admitAnswer },
+      201: { description: "The job is admitted and its units are held", schema: answers.admitAnswer },
       200: {
         description: "The same key and request as before: the same job, nothing more held",
-        schema: wire.admitAnswer,
+        schema: answers.admitAnswer,
       },
     },
     problems: [
@@ -49,13 +51,13 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:read",
-    body: wire.previewBody,
+    body: requests.previewBody,
     answers: {
-      200: { description: "What an admission would answer at this moment", schema: wire.previewAnswer },
+      200: { description: "What an admission would answer at this moment", schema: answers.previewAnswer },
     },
     problems: ["out_of_range", "limit_unknown"],
-    async handle({ body, backend, deps }) {
-      const answer = await backend.query(gate.preview, { ...body, nowMs: deps.nowMs() });
+    async handle({ body, backend }) {
+      const answer = await backend.query(gate.preview, body);
       // A preview writes nothing, so it cannot take the lease that reading the limit needs; an admission can.
       if (answer.kind === "refresh_needed") {
         return refusalResponse({ code: "limit_unknown", retryAfterMs: 1000 });
@@ -71,8 +73,8 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:read",
-    query: wire.jobsQuery,
-    answers: { 200: { description: "A page of jobs", schema: wire.jobPage } },
+    query: requests.jobsQuery,
+    answers: { 200: { description: "A page of jobs", schema: answers.jobPage } },
     async handle({ query, backend }) {
       return jsonResponse(await backend.query(gate.listJobs, { ...query, cursor: query.cursor ?? null }));
     },
@@ -85,8 +87,8 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:read",
-    query: wire.estimatesQuery,
-    answers: { 200: { description: "Estimates by kind", schema: wire.estimatesAnswer } },
+    query: requests.estimatesQuery,
+    answers: { 200: { description: "Estimates by kind", schema: answers.estimatesAnswer } },
     async handle({ query, backend }) {
       return jsonResponse(await backend.query(gate.estimates, query));
     },
@@ -99,7 +101,7 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:read",
-    answers: { 200: { description: "The job", schema: wire.jobAnswer } },
+    answers: { 200: { description: "The job", schema: answers.jobAnswer } },
     problems: ["not_found"],
     async handle({ params, backend }) {
       const job = await backend.query(gate.getJob, { jobId: jobId(params) });
@@ -114,9 +116,9 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:write",
-    body: wire.chargeBody,
+    body: requests.chargeBody,
     answers: {
-      200: { description: "Charged, or capped at what was left of the hold", schema: wire.chargeAnswer },
+      200: { description: "Charged, or capped at what was left of the hold", schema: answers.chargeAnswer },
     },
     problems: ["out_of_range", "not_found", "lease_lost", "not_running", "step_conflict"],
     async handle({ params, body, backend }) {
@@ -135,8 +137,8 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:write",
-    body: wire.heartbeatBody,
-    answers: { 200: { description: "The lease is renewed", schema: wire.jobAnswer } },
+    body: requests.heartbeatBody,
+    answers: { 200: { description: "The lease is renewed", schema: answers.jobAnswer } },
     problems: ["not_found", "lease_lost", "not_running"],
     async handle({ params, body, backend }) {
       const answer = await backend.mutation(gate.heartbeat, { jobId: jobId(params), ...body });
@@ -151,8 +153,8 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:write",
-    body: wire.extendBody,
-    answers: { 200: { description: "The hold is larger", schema: wire.jobAnswer } },
+    body: requests.extendBody,
+    answers: { 200: { description: "The hold is larger", schema: answers.jobAnswer } },
     problems: [
       "out_of_range",
       "limit_reached",
@@ -177,11 +179,11 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:write",
-    body: wire.settleBody,
+    body: requests.settleBody,
     answers: {
       200: {
         description: "The stored outcome, also when the job had ended before",
-        schema: wire.settleAnswer,
+        schema: answers.settleAnswer,
       },
     },
     problems: ["out_of_range", "not_found", "lease_lost"],
@@ -200,7 +202,7 @@ export const jobRoutes: readonly Route[] = [
     tag: TAG,
     auth: "account",
     scope: "jobs:write",
-    answers: { 200: { description: "The next step will not run", schema: wire.jobAnswer } },
+    answers: { 200: { description: "The next step will not run", schema: answers.jobAnswer } },
     problems: ["not_found", "not_running"],
     async handle({ params, backend }) {
       const answer = await backend.mutation(runner.kill, { jobId: jobId(params) });
@@ -215,12 +217,9 @@ export const jobRoutes: readonly Route[] = [
     tag: "Usage",
     auth: "account",
     scope: "usage:read",
-    answers: { 200: { description: "The state of the cycle", schema: wire.usage } },
+    answers: { 200: { description: "The state of the cycle", schema: answers.usage } },
     async handle({ backend }) {
-      const usage = await backend.query(gate.usage, {});
-      return usage === null
-        ? problemResponse("not_found", "This account has no usage to show.")
-        : jsonResponse(usage);
+      return jsonResponse(await backend.query(gate.usage, {}));
     },
   }),
 ];

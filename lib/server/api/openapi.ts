@@ -1,18 +1,18 @@
 import { z } from "zod";
 import { PROBLEMS, problemType, type ProblemCode } from "../../shared/problem.ts";
 import type { Route } from "./route.ts";
-import * as wire from "./wire-schemas.ts";
+import * as answers from "./answer-schemas.ts";
 
 const OPENAPI_VERSION = "3.1.0";
 const API_VERSION = "1.0.0";
 
 /** Schemas that the document names once; every other schema is written where it is used. */
 const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  Job: wire.job,
-  Limit: wire.limit,
-  Refusal: wire.refusal,
-  Account: wire.account,
-  ApiKey: wire.apiKey,
+  Job: answers.job,
+  Limit: answers.limit,
+  Refusal: answers.refusal,
+  Account: answers.account,
+  ApiKey: answers.apiKey,
 };
 
 type Json = Record<string, unknown>;

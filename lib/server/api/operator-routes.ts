@@ -1,8 +1,11 @@
 import { createApiKey } from "../api-keys.ts";
-import { accounts, apiKeys, ops } from "../convex-functions.ts";
+import { convexApi } from "../convex-functions.ts";
 import { jsonResponse, problemResponse } from "./answers.ts";
 import { route, type Route } from "./route.ts";
-import * as wire from "./wire-schemas.ts";
+import * as answers from "./answer-schemas.ts";
+import * as requests from "./request-schemas.ts";
+
+const { accounts, apiKeys, ops } = convexApi;
 
 type Params = Readonly<Record<string, string>>;
 const accountId = (params: Params): string => params.accountId ?? "";
@@ -20,15 +23,15 @@ const setLimit = (method: "PUT" | "POST", operationId: string): Route =>
     summary: "Set the fixed limit of an account; null is unlimited",
     tag: "Accounts",
     auth: "operator",
-    body: wire.limitBody,
-    answers: { 200: { description: "The limit is set", schema: wire.limitSetAnswer } },
+    body: requests.limitBody,
+    answers: { 200: { description: "The limit is set", schema: answers.limitSetAnswer } },
     problems: ["out_of_range", "not_found"],
     async handle({ params, body, backend }) {
       const id = accountId(params);
       const answer = await backend.mutation(accounts.setLimit, { accountId: id, ...body });
       if (answer.kind === "not_found") return noAccount();
-      const { limitUnits, feature = "tokens" } = body;
-      return jsonResponse({ accountId: id, feature, limitUnits });
+      const { feature, limitUnits, setAtMs } = answer;
+      return jsonResponse({ accountId: id, feature, limitUnits, setAtMs });
     },
   });
 
@@ -41,8 +44,8 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Create an account",
     tag: "Accounts",
     auth: "operator",
-    body: wire.accountBody,
-    answers: { 201: { description: "The account", schema: wire.accountAnswer } },
+    body: requests.accountBody,
+    answers: { 201: { description: "The account", schema: answers.accountAnswer } },
     problems: ["out_of_range"],
     async handle({ body, backend }) {
       const { account } = await backend.mutation(accounts.create, body);
@@ -56,8 +59,8 @@ export const operatorRoutes: readonly Route[] = [
     summary: "List accounts",
     tag: "Accounts",
     auth: "operator",
-    query: wire.pageQuery,
-    answers: { 200: { description: "A page of accounts", schema: wire.accountPage } },
+    query: requests.pageQuery,
+    answers: { 200: { description: "A page of accounts", schema: answers.accountPage } },
     async handle({ query, backend }) {
       return jsonResponse(await backend.query(accounts.list, { ...query, cursor: query.cursor ?? null }));
     },
@@ -69,7 +72,7 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Read an account",
     tag: "Accounts",
     auth: "operator",
-    answers: { 200: { description: "The account", schema: wire.accountAnswer } },
+    answers: { 200: { description: "The account", schema: answers.accountAnswer } },
     problems: ["not_found"],
     async handle({ params, backend }) {
       const account = await backend.query(accounts.get, { accountId: accountId(params) });
@@ -83,13 +86,13 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Set how many jobs an account may start in a minute",
     tag: "Accounts",
     auth: "operator",
-    body: wire.rateBody,
-    answers: { 200: { description: "The rate is set", schema: wire.rateAnswer } },
+    body: requests.rateBody,
+    answers: { 200: { description: "The account with its new rate", schema: answers.accountAnswer } },
     problems: ["out_of_range", "not_found"],
     async handle({ params, body, backend }) {
       const id = accountId(params);
       const answer = await backend.mutation(accounts.setRate, { accountId: id, ...body });
-      return answer.kind === "not_found" ? noAccount() : jsonResponse({ accountId: id, ...body });
+      return answer.kind === "not_found" ? noAccount() : jsonResponse({ account: answer.account });
     },
   }),
   setLimit("PUT", "setLimit"),
@@ -98,10 +101,10 @@ export const operatorRoutes: readonly Route[] = [
     method: "DELETE",
     path: "/accounts/{accountId}/limits",
     operationId: "removeLimit",
-    summary: "Remove the fixed limit; new jobs are then refused as limit_unknown",
+    summary: "Remove the fixed limit; the last one serves until it is ten minutes old",
     tag: "Accounts",
     auth: "operator",
-    answers: { 200: { description: "The limit is removed", schema: wire.limitRemovedAnswer } },
+    answers: { 200: { description: "The limit is removed", schema: answers.limitRemovedAnswer } },
     problems: ["not_found"],
     async handle({ params, backend }) {
       const id = accountId(params);
@@ -116,8 +119,8 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Create an API key; its secret is answered this once",
     tag: "API keys",
     auth: "operator",
-    body: wire.apiKeyBody,
-    answers: { 201: { description: "The key and its secret", schema: wire.newApiKeyAnswer } },
+    body: requests.apiKeyBody,
+    answers: { 201: { description: "The key and its secret", schema: answers.newApiKeyAnswer } },
     problems: ["not_found"],
     async handle({ params, body, backend }) {
       const { secret, keyHash, prefix } = createApiKey();
@@ -138,10 +141,11 @@ export const operatorRoutes: readonly Route[] = [
     summary: "List the API keys of an account, without their secrets",
     tag: "API keys",
     auth: "operator",
-    answers: { 200: { description: "The keys", schema: wire.apiKeyList } },
+    answers: { 200: { description: "The keys", schema: answers.apiKeyList } },
     problems: ["not_found"],
     async handle({ params, backend }) {
-      return jsonResponse(await backend.query(apiKeys.list, { accountId: accountId(params) }));
+      const listed = await backend.query(apiKeys.list, { accountId: accountId(params) });
+      return jsonResponse({ apiKeys: listed });
     },
   }),
   route({
@@ -151,7 +155,7 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Revoke an API key",
     tag: "API keys",
     auth: "operator",
-    answers: { 200: { description: "The key is revoked", schema: wire.apiKeyAnswer } },
+    answers: { 200: { description: "The key is revoked", schema: answers.apiKeyAnswer } },
     problems: ["not_found"],
     async handle({ params, backend }) {
       const args = { accountId: accountId(params), apiKeyId: apiKeyId(params) };
@@ -166,7 +170,7 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Replace the secret of an API key",
     tag: "API keys",
     auth: "operator",
-    answers: { 200: { description: "The key and its new secret", schema: wire.newApiKeyAnswer } },
+    answers: { 200: { description: "The key and its new secret", schema: answers.newApiKeyAnswer } },
     problems: ["not_found"],
     async handle({ params, backend }) {
       const { secret, keyHash, prefix } = createApiKey();
@@ -186,7 +190,7 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Settle jobs whose lease has ended, now",
     tag: "Operations",
     auth: "operator",
-    answers: { 200: { description: "What the sweep did", schema: wire.sweepAnswer } },
+    answers: { 200: { description: "What the sweep did", schema: answers.sweepAnswer } },
     async handle({ backend }) {
       return jsonResponse(await backend.action(ops.sweep, {}));
     },
@@ -198,7 +202,7 @@ export const operatorRoutes: readonly Route[] = [
     summary: "Recompute held and used units and repair a difference, now",
     tag: "Operations",
     auth: "operator",
-    answers: { 200: { description: "What the audit did", schema: wire.auditAnswer } },
+    answers: { 200: { description: "What the audit did", schema: answers.auditAnswer } },
     async handle({ backend }) {
       return jsonResponse(await backend.action(ops.audit, {}));
     },

@@ -1,14 +1,15 @@
 import { unreachable } from "../../shared/assert.ts";
 import type { z } from "zod";
 import { problemResponse } from "./answers.ts";
-import type { job, refusal } from "./wire-schemas.ts";
+import type { job, refusal } from "./answer-schemas.ts";
 
 type Refusal = z.output<typeof refusal>;
 type Job = z.output<typeof job>;
 
 /** The answer to a refused admission, extension, charge or settle: status by code, the numbers as members. */
 export function refusalResponse(refused: Refusal): Response {
-  const { code, ...numbers } = refused;
+  // The message of a refusal becomes the detail or an error with its path; the rest are its numbers.
+  const { code, message: _message, ...numbers } = { message: "", ...refused };
   const retryAfter = "retryAfterMs" in refused ? { retryAfterMs: refused.retryAfterMs } : {};
   const errors =
     refused.code === "out_of_range" ? { errors: [{ path: refused.field, message: refused.message }] } : {};
@@ -37,7 +38,7 @@ function refusalDetail(refused: Refusal): string {
 type JobFault =
   | { kind: "not_found" }
   | { kind: "lease_lost"; job: Job }
-  | { kind: "not_running"; job?: Job }
+  | { kind: "not_running"; job: Job }
   | { kind: "step_conflict"; job: Job; expectedStep: number };
 
 /** The answer when a job is not there, has moved on without the caller, or expects another step. */
@@ -56,10 +57,11 @@ export function jobFaultResponse(fault: JobFault): Response {
     case "not_running":
       return problemResponse(
         "not_running",
-        `The job has ended${fault.job ? ` as ${fault.job.status}` : ""}.`,
-        {
-          extra: fault.job ? { job: fault.job } : {},
-        },
+        // Only a kill answers this for a job that goes on: a worker over HTTP is nothing that could be killed here.
+        fault.job.status === "running"
+          ? "No step runner is at work on this job."
+          : `The job has ended as ${fault.job.status}.`,
+        { extra: { job: fault.job } },
       );
     case "step_conflict":
       return problemResponse("step_conflict", `The next step of this job is ${fault.expectedStep}.`, {

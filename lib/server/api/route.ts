@@ -1,26 +1,18 @@
-import type { DefaultFunctionArgs, FunctionReference } from "convex/server";
 import type { z } from "zod";
 import type { ProblemCode } from "../../shared/problem.ts";
+import type { Answered, PublicFunction, Sent } from "../convex-functions.ts";
 import type { ServerDeps } from "../deps.ts";
-import { noBody, noQuery, type scope as scopeSchema } from "./wire-schemas.ts";
+import type { scope as scopeSchema } from "./answer-schemas.ts";
+import { noBody, noQuery } from "./request-schemas.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Scope = z.output<typeof scopeSchema>;
 
 /** Calls to Convex in the name of the caller; conflicts are retried where repeating is safe. */
 export interface CallerBackend {
-  query<A extends DefaultFunctionArgs, V>(
-    ref: FunctionReference<"query", "public", A, V>,
-    args: A,
-  ): Promise<V>;
-  mutation<A extends DefaultFunctionArgs, V>(
-    ref: FunctionReference<"mutation", "public", A, V>,
-    args: A,
-  ): Promise<V>;
-  action<A extends DefaultFunctionArgs, V>(
-    ref: FunctionReference<"action", "public", A, V>,
-    args: A,
-  ): Promise<V>;
+  query<F extends PublicFunction<"query">>(ref: F, args: Sent<F>): Promise<Answered<F>>;
+  mutation<F extends PublicFunction<"mutation">>(ref: F, args: Sent<F>): Promise<Answered<F>>;
+  action<F extends PublicFunction<"action">>(ref: F, args: Sent<F>): Promise<Answered<F>>;
 }
 
 export interface RouteContext<Body, Query> {

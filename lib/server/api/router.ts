@@ -1,4 +1,3 @@
-import type { ProblemCode } from "../../shared/problem.ts";
 import { readCredential } from "../api-keys.ts";
 import { retryConflicts } from "../conflict-retry.ts";
 import { BackendError } from "../convex.ts";
@@ -155,6 +154,8 @@ function backendErrorResponse(error: BackendError, deps: ServerDeps): Response {
       });
     case "refused":
       return refusedCallResponse(error, deps);
+    case "contract":
+      return internalResponse(error, deps);
     default: {
       const errorId = deps.newId();
       deps.log({ event: "backend_failed", errorId, fault: error.fault, message: error.message });
@@ -167,19 +168,31 @@ function backendErrorResponse(error: BackendError, deps: ServerDeps): Response {
   }
 }
 
+/** The codes of contract errors that Convex functions throw (`lib/shared/errors.ts`), and Convex's own for cursors. */
 function refusedCallResponse(error: BackendError, deps: ServerDeps): Response {
-  switch (error.refusedCode as ProblemCode) {
+  switch (error.refusedCode) {
     case "unauthorized":
       return problemResponse("unauthorized", "This API key is not known or has been revoked.", {
         headers: UNAUTHORIZED_HEADERS,
       });
     case "forbidden":
-      return problemResponse("forbidden", "This API key may not do this.", {});
-    case "not_found":
-      return problemResponse("not_found", "There is no such thing.");
+      return problemResponse("forbidden", sentence(error.message, "This API key may not do this"));
+    case "invalid": {
+      const message = sentence(error.message, "The request was refused");
+      return problemResponse("invalid", message, { errors: [{ path: "", message }] });
+    }
+    case "InvalidCursor": {
+      const message = "This cursor is not from an answer to this query.";
+      return problemResponse("invalid", `cursor: ${message}`, { errors: [{ path: "cursor", message }] });
+    }
     default:
       return internalResponse(error, deps);
   }
+}
+
+function sentence(message: string, fallback: string): string {
+  const text = message || fallback;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
 }
 
 /** The id is what a caller may quote and what finds the line in the log; the cause stays on this side. */

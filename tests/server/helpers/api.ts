@@ -6,7 +6,6 @@ import { startFakeConvex, type FakeConvex } from "./fake-convex.ts";
 
 export const SERVER_SECRET = "server-secret-of-the-test-0123456789abcdef";
 export const API_KEY = "hf_live_testtesttesttesttesttesttesttesttesttesttes";
-export const CALL_TIMEOUT_MS = 300;
 
 export interface CallOptions {
   readonly method?: string;
@@ -41,11 +40,7 @@ export async function apiHarness(): Promise<ApiHarness> {
   const startedAtMs = Date.UTC(2026, 9, 1);
   let clockMs = startedAtMs;
   const deps: ServerDeps = {
-    convex: createConvexGateway({
-      url: convex.url,
-      serverSecret: SERVER_SECRET,
-      callTimeoutMs: CALL_TIMEOUT_MS,
-    }),
+    convex: createConvexGateway({ url: convex.url, serverSecret: SERVER_SECRET }),
     nowMs: () => clockMs,
     // oxlint-disable-next-line require-await -- stands in for a real wait
     sleep: async (ms) => {

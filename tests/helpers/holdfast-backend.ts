@@ -1,0 +1,22 @@
+import { join } from "node:path";
+
+import { BACKEND_ENV, type Backend, type BackendOptions } from "./backend.ts";
+import { localBackend } from "./local-backend.ts";
+
+/** Holdfast's own functions on the local engine. */
+export async function holdfastBackend(options: BackendOptions): Promise<Backend> {
+  const { startMs, concurrency = 1, beforeWrite } = options;
+  const backend = await localBackend({
+    functionsDir: join(import.meta.dirname, "../../convex"),
+    env: BACKEND_ENV,
+    concurrency,
+    ...(startMs === undefined ? {} : { startMs }),
+    inject: {
+      // Reads that take a moment make transactions overlap, which is what lets them conflict.
+      syscallLatencyMs: () => (concurrency > 1 ? 1 : 0),
+      ...(beforeWrite === undefined ? {} : { beforeWrite }),
+    },
+  });
+  await backend.engine.settled();
+  return { ...backend, conflictCount: () => backend.engine.counts.conflicts };
+}

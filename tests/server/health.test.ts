@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { healthResponse } from "../../lib/server/health-response.ts";
+import { SERVER_SECRET, apiHarness } from "./helpers/api.ts";
+
+const api = await apiHarness();
+const NOW_MS = 1_790_000_000_000;
+
+const run = (name: string, agoMs: number | null) => ({
+  name,
+  status: "good",
+  lastStartedAtMs: NOW_MS - (agoMs ?? 0) - 5,
+  lastFinishedAtMs: NOW_MS - (agoMs ?? 0),
+  lastGoodAtMs: agoMs === null ? null : NOW_MS - agoMs,
+  counts: { expired: 0 },
+});
+
+beforeEach(() => {
+  vi.stubEnv("CONVEX_URL", api.convex.url);
+  vi.stubEnv("HOLDFAST_SERVER_SECRET", SERVER_SECRET);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+async function check() {
+  const response = await healthResponse();
+  return { status: response.status, headers: response.headers, json: await response.json() };
+}
+
+describe("the health check", () => {
+  test("is ok when every part is, and is not cached", async () => {
+    api.convex.on("health:get", {
+      value: { nowMs: NOW_MS, runs: [run("sweeper", 4000), run("audit", 60_000)] },
+    });
+    const { status, headers, json } = await check();
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(json).toMatchObject({
+      status: "ok",
+      parts: {
+        web: { status: "ok", uptimeSeconds: expect.any(Number) },
+        convex: { status: "ok", latencyMs: expect.any(Number) },
+        sweeper: { status: "ok", lastGoodAtMs: NOW_MS - 4000, ageMs: 4000, counts: { expired: 0 } },
+        audit: { status: "ok", ageMs: 60_000 },
+      },
+    });
+    expect(JSON.stringify(json)).not.toContain(SERVER_SECRET);
+  });
+
+  test.each<[agoMs: number | null, status: string, overall: string]>([
+    [60_000, "ok", "ok"],
+    [60_001, "late", "degraded"],
+    [null, "waiting", "ok"],
+  ])("a sweeper whose last good run is %s ms ago is %s", async (agoMs, status, overall) => {
+    api.convex.on("health:get", { value: { nowMs: NOW_MS, runs: [run("sweeper", agoMs)] } });
+    const health = await check();
+    expect(health.status).toBe(200);
+    expect(health.json.parts.sweeper.status).toBe(status);
+    expect(health.json.status).toBe(overall);
+  });
+
+  test("is 503 when Convex does not answer, without saying where it is", async () => {
+    vi.stubEnv("CONVEX_URL", "http://127.0.0.1:1");
+    const { status, json } = await check();
+    expect(status).toBe(503);
+    expect(json).toMatchObject({
+      status: "down",
+      parts: { convex: { status: "down", reason: "no answer" } },
+    });
+    expect(JSON.stringify(json)).not.toContain("127.0.0.1");
+  });
+
+  test("is 503 when Convex does not take the server's secret", async () => {
+    api.convex.on("health:get", { errorData: { code: "unauthorized", message: "no" } });
+    const { status, json } = await check();
+    expect(status).toBe(503);
+    expect(json.parts.convex.reason).toBe("this server is refused");
+  });
+
+  test("is 503 when the process is not configured", async () => {
+    vi.stubEnv("CONVEX_URL", "");
+    const { status, json } = await check();
+    expect(status).toBe(503);
+    expect(json.parts.convex).toEqual({ status: "down", latencyMs: null, reason: "not configured" });
+  });
+});
