@@ -106,6 +106,7 @@ function evaluate(
     bundle.runtime === "node"
       ? {
           Convex: globals["Convex"],
+          Date: globals["Date"],
           console: globals["console"],
           require: createRequire(`${functionsDir}/package.json`),
         }
