@@ -12,7 +12,7 @@ import type { Transaction } from "./transaction.ts";
 /** Commits that share one flush at most; more would only add waiting. */
 const BATCH_MAX = 256;
 /** After this long the runner lets sockets and timers have their turn. */
-const SLICE_MS = 10;
+const SLICE_MS = 20;
 /** Real Convex re-runs a conflicting mutation four times. */
 const RETRIES_MAX = 4;
 const BACKOFF_FIRST_MS = 100;
@@ -140,6 +140,7 @@ export class Executor {
 
   private begin(): Transaction {
     if (this.failed !== null) throw this.failed;
+    this.openBatch();
     const tx = this.options.beginTransaction();
     this.log.begin(tx);
     return tx;
@@ -174,7 +175,23 @@ export class Executor {
   /** When everything that was read is on disk: at once, or with the open batch. */
   private durableNow(): Promise<void> | undefined {
     if (this.failed !== null) throw this.failed;
-    return this.batch?.durable;
+    return this.batch === null || this.batch.size === 0 ? undefined : this.batch.durable;
+  }
+
+  /**
+   * All that runs in one turn shares one storage transaction, reads too: a read outside of one would take and
+   * give back SQLite's lock by itself, which costs several times the read.
+   */
+  private openBatch(): Batch {
+    if (this.batch !== null) return this.batch;
+    try {
+      this.options.storage.begin();
+    } catch (error) {
+      throw this.fail(this.options.storage.explain(error));
+    }
+    this.batch = newBatch();
+    setImmediate(() => this.flush());
+    return this.batch;
   }
 
   /** Takes the writes into the open batch; the answer resolves when they are on disk. */
@@ -182,19 +199,14 @@ export class Executor {
     const { storage, nowMs } = this.options;
     if (this.failed !== null) throw this.failed;
     try {
-      if (this.batch === null) {
-        storage.begin();
-        this.batch = newBatch();
-        setImmediate(() => this.flush());
-      }
+      const batch = this.openBatch();
       const written = tx.apply();
       const wallTs = BigInt(Math.floor(nowMs() * 1_000)) * 1_000n;
       this.lastTs = wallTs > this.lastTs ? wallTs : this.lastTs + 1n;
       this.log.append(written);
       this.options.onCommit(written);
-      const { durable } = this.batch;
-      if (++this.batch.size >= BATCH_MAX) this.flush();
-      return durable;
+      if (++batch.size >= BATCH_MAX) this.flush();
+      return batch.durable;
     } catch (error) {
       throw this.fail(storage.explain(error));
     }
@@ -206,9 +218,11 @@ export class Executor {
     const { storage } = this.options;
     this.batch = null;
     try {
-      storage.setMeta("last_ts", this.lastTs.toString());
+      if (batch.size > 0) {
+        storage.setMeta("last_ts", this.lastTs.toString());
+        this.counts.flushes++;
+      }
       storage.commit();
-      this.counts.flushes++;
       batch.resolve();
     } catch (error) {
       batch.reject(this.fail(storage.explain(error)));
