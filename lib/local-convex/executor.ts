@@ -11,8 +11,13 @@ import type { Transaction } from "./transaction.ts";
 
 /** Commits that share one flush at most; more would only add waiting. */
 const BATCH_MAX = 256;
-/** After this long the runner lets sockets and timers have their turn. */
-const SLICE_MS = 20;
+/**
+ * After this long the runner lets sockets and timers have their turn. Node accepts one new connection a turn, so a
+ * long turn keeps new callers waiting.
+ */
+const SLICE_MS = 3;
+/** A batch stays open over several turns while more work waits to join it, up to this long. */
+const BATCH_OPEN_MS = 20;
 /** Real Convex re-runs a conflicting mutation four times. */
 const RETRIES_MAX = 4;
 const BACKOFF_FIRST_MS = 100;
@@ -43,6 +48,7 @@ interface Batch {
   resolve: () => void;
   reject: (error: Error) => void;
   size: number;
+  openedAtMs: number;
 }
 
 /** Counts for the conflict tables and the health page. */
@@ -190,8 +196,16 @@ export class Executor {
       throw this.fail(this.options.storage.explain(error));
     }
     this.batch = newBatch();
-    setImmediate(() => this.flush());
+    setImmediate(() => this.flushSoon());
     return this.batch;
+  }
+
+  /** Flushes when nothing waits to join the batch, or when it has been open long enough. */
+  private flushSoon(): void {
+    if (this.batch === null) return;
+    const isJoined = this.queue.length > 0 && !this.isPaused && this.options.concurrency === 1;
+    if (isJoined && performance.now() - this.batch.openedAtMs < BATCH_OPEN_MS) setImmediate(() => this.flushSoon());
+    else this.flush();
   }
 
   /** Takes the writes into the open batch; the answer resolves when they are on disk. */
@@ -290,7 +304,7 @@ function newBatch(): Batch {
   });
   // A batch can fail with nobody waiting (all its callers gone); the failure is reported by onFatal.
   durable.catch(() => undefined);
-  return { durable, resolve, reject, size: 0 };
+  return { durable, resolve, reject, size: 0, openedAtMs: performance.now() };
 }
 
 function conflictFailure(message: string): RequestError {
