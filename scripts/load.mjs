@@ -64,6 +64,7 @@ async function run(client, options) {
   const runId = randomBytes(5).toString("hex");
   const token = await prepare(client, options, runId);
   const before = await readUsage(client, token);
+  await openConnections(client, token, Math.min(options.concurrency, options.jobs));
 
   const tally = emptyTally();
   const requestsBefore = client.requests;
@@ -121,6 +122,17 @@ async function prepare(client, options, runId) {
     );
   }
   return createAccount(client, operatorKey ?? "", `load ${runId}`, options.limit, jobsPerMinute);
+}
+
+/**
+ * Opens every connection with a read before the clock starts: workers keep theirs open, and a Node server accepts
+ * one new connection a turn, so 50 that open at once would measure that and not the gate.
+ * @param {ApiClient} client
+ * @param {string} token
+ * @param {number} count
+ */
+async function openConnections(client, token, count) {
+  await Promise.all(Array.from({ length: count }, () => readUsage(client, token)));
 }
 
 /**

@@ -11,6 +11,7 @@ import { openDataDir, openSecrets, type Secrets } from "./secrets.ts";
 import { ENGINE, engineSpec, localUrl, webSpec } from "./stack.ts";
 import { prepareClock } from "./test-clock.ts";
 import { waitHealthy } from "./wait-healthy.ts";
+import { warmUp } from "./warm-up.ts";
 
 export interface SupervisorOptions {
   readonly root: string;
@@ -96,6 +97,8 @@ async function startStack(options: SupervisorOptions, starting: Starting): Promi
   void starting.watch(webSpec({ host, port, convexUrl, serverSecret: secrets.serverSecret, dev }));
   const timeoutMs = dev ? HEALTHY_TIMEOUT_DEV_MS : HEALTHY_TIMEOUT_MS;
   if (!(await waitHealthy("the app", `${webUrl}/api/health`, { timeoutMs, signal }))) return;
+  if (!dev) console.log(`warm-up: ${await warmUp(webUrl, signal)} requests answered`);
+  if (signal.aborted) return;
   console.log(welcome(options, convexUrl, webUrl, secrets));
 }
 
