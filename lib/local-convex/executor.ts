@@ -204,7 +204,8 @@ export class Executor {
   private flushSoon(): void {
     if (this.batch === null) return;
     const isJoined = this.queue.length > 0 && !this.isPaused && this.options.concurrency === 1;
-    if (isJoined && performance.now() - this.batch.openedAtMs < BATCH_OPEN_MS) setImmediate(() => this.flushSoon());
+    if (isJoined && performance.now() - this.batch.openedAtMs < BATCH_OPEN_MS)
+      setImmediate(() => this.flushSoon());
     else this.flush();
   }
 
