@@ -40,7 +40,7 @@ function checkServer(serverSecret: string): void {
   const accepted = (process.env.HOLDFAST_SERVER_SECRETS ?? "").split(",").filter((secret) => secret !== "");
   // Every accepted secret is compared, so that the time taken does not tell which one it was.
   const matches = accepted.map((secret) => equalInConstantTime(secret, serverSecret));
-  if (!matches.includes(true)) refuse("unauthorized", "the server secret is not accepted");
+  if (!matches.includes(true)) refuse("server_refused", "the server secret is not accepted");
 }
 
 function checkOperator(keyHash: string): void {

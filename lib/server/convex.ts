@@ -91,13 +91,16 @@ function fetchWithin(timeoutMs: number): typeof fetch {
     // 560 is a function error with a normal body, which the client reads itself.
     if (response.ok || response.status === 560) return response;
     const { code, message } = readFailure(await response.text());
-    const isConflict = code === "OptimisticConcurrencyControlFailure" || response.status === 503;
+    const isConflict = response.status === 503 && !OUT_OF_ORDER.has(code);
     throw new BackendError(
       isConflict ? "conflict" : "unreachable",
       `Convex answered ${response.status} ${code}: ${message}`,
     );
   };
 }
+
+/** Answers of a backend that repeating at once cannot help; its other 503 answers are conflicts or too much load. */
+const OUT_OF_ORDER = new Set(["StorageFailed", "ShuttingDown"]);
 
 function readFailure(body: string): { code: string; message: string } {
   try {
@@ -123,6 +126,8 @@ async function explain<V>(serverSecret: string, call: Promise<V>): Promise<V> {
       // A cursor of another query, or of none, comes back as an error of Convex itself.
       const code = asText(data?.code) || asText(data?.paginationError);
       const message = withoutSecrets(asText(data?.message), serverSecret);
+      // Nothing the caller shows is at fault when the backend refuses this server.
+      if (code === "server_refused") throw new BackendError("failed", message, { refusedCode: code });
       throw new BackendError("refused", message, { refusedCode: code });
     }
     // A body that is not JSON is no answer of Convex either.

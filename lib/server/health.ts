@@ -63,7 +63,7 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
     answer = await deps.convex.query(convexApi.health.get, {});
   } catch (error) {
     // The message may name hosts; this answer needs no key, so it says no more than which of the two it was.
-    const isRefused = error instanceof BackendError && error.fault === "refused";
+    const isRefused = error instanceof BackendError && error.refusedCode !== undefined;
     return down(isRefused ? "this server is refused" : "no answer");
   }
   const latencyMs = Math.max(0, deps.nowMs() - startedAtMs);

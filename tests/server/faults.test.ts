@@ -53,6 +53,12 @@ describe("a backend that does not do the work is unavailable, with Retry-After (
   test.each([
     ["the mutation throws", { errorMessage: "Uncaught Error: the disk is full at gate.ts:12" }],
     ["the connection breaks", { cut: true } as const],
+    ["the database failed", { status: 503, code: "StorageFailed", message: "the disk is full" }],
+    ["the backend is shutting down", { status: 503, code: "ShuttingDown", message: "stopping" }],
+    [
+      "this server shows a wrong secret",
+      { errorData: { code: "server_refused", message: "the server secret is not accepted" } },
+    ],
     ["the backend fails", { status: 500, code: "InternalServerError", message: "trouble inside" }],
     ["the backend is not what it should be", { status: 404, code: "", message: "<html>" }],
   ])("%s", async (_name, fault) => {

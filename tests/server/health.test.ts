@@ -71,7 +71,7 @@ describe("the health check", () => {
   });
 
   test("is 503 when Convex does not take the server's secret", async () => {
-    api.convex.on("health:get", { errorData: { code: "unauthorized", message: "no" } });
+    api.convex.on("health:get", { errorData: { code: "server_refused", message: "no" } });
     const { status, json } = await check();
     expect(status).toBe(503);
     expect(json.parts.convex.reason).toBe("this server is refused");
