@@ -42,7 +42,9 @@ describe("server secret", () => {
     "%j opens nothing",
     async (serverSecret) => {
       const keys = { serverSecret, keyHash: tenant.keyHash };
-      await expect(backend.query("health:get", { serverSecret })).rejects.toEqual(failsWith("server_refused"));
+      await expect(backend.query("health:get", { serverSecret })).rejects.toEqual(
+        failsWith("server_refused"),
+      );
       await expect(backend.query("gate:usage", keys)).rejects.toEqual(failsWith("server_refused"));
       await expect(backend.action("ops:sweep", { ...keys, keyHash: OPERATOR_KEY_HASH })).rejects.toEqual(
         failsWith("server_refused"),
