@@ -83,9 +83,18 @@ export class Transaction {
     return id;
   }
 
-  /** Replaces the document (null deletes it). `before` is what `get` returned. Writing an equal document is no write. */
-  update(table: TableInfo, internalId: string, before: JsonObject, after: JsonObject | null): void {
-    this.write(table, internalId, before, after);
+  /**
+   * Replaces the document (null deletes it). `before` is what `get` returned.
+   * @param afterText `after` as JSON text, when the caller already has it
+   */
+  update(
+    table: TableInfo,
+    internalId: string,
+    before: JsonObject,
+    after: JsonObject | null,
+    afterText?: string,
+  ): void {
+    this.write(table, internalId, before, after, afterText);
   }
 
   /**
@@ -191,6 +200,7 @@ export class Transaction {
     internalId: string,
     before: JsonObject | null,
     next: JsonObject | null,
+    nextText?: string,
   ): void {
     this.host.beforeWrite?.(table.name);
     let json: string | null = null;
@@ -204,7 +214,7 @@ export class Transaction {
             `schema: ${failure}`,
         );
       }
-      json = JSON.stringify(next);
+      json = nextText ?? JSON.stringify(next);
       if (json.includes('{"$commitTs":null}')) throw notSupported("db.vars.commitTs");
     }
     const key = documentKey(table.number, internalId);
