@@ -8,6 +8,13 @@ const JSON_TYPE = { "content-type": "application/json" };
 const BODY_BYTES_MAX = 65_536;
 const UNITS_MAX = 9_007_199_254_740_991;
 
+test("text with half of a surrogate pair is invalid, and names the field", async () => {
+  const raw = '{"key":"\\ud800","units":1}';
+  const answer = await api.call("/jobs", { method: "POST", raw, headers: JSON_TYPE });
+  expect(answer.status).toBe(400);
+  expect(answer.json).toMatchObject({ code: "invalid", errors: [{ path: "key" }] });
+});
+
 const goodBody = { key: "job-1", units: 1000 };
 
 describe("a bad body is a 400 that names the path, and reaches nothing", () => {
