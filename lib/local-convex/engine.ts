@@ -38,7 +38,7 @@ export interface EngineOptions {
   seed?: number;
   /** How long a handler may wait for nothing before it counts as stuck. */
   handlerStuckMs?: number;
-  /** Refuses to grow the file past this many 4 KiB pages. */
+  /** Refuses to grow the file past this many pages of 8 KiB. */
   pagesMax?: number;
   onReport?: ReportSink;
   /** Called once when the database can no longer be written. */
