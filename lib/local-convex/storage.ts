@@ -21,7 +21,7 @@ const APPLICATION_ID_AT = 68;
 const KEY_MAX = Buffer.alloc(17, 0xff);
 /**
  * Rows lie in the inner pages of these trees too, so a page of 4 KiB held about 17 of them and a million rows were
- * five levels deep. At 8 KiB a point read there costs 1.54 times one at a thousand rows, at 4 KiB 1.74.
+ * five levels deep. At 8 KiB a point read there costs about 1.6 times one at a thousand rows, at 4 KiB 1.74.
  */
 const PAGE_BYTES = 8_192;
 /** 128 MiB of page cache: a million-row table (330 MB) stays mostly on disk, the engine well under 300 MB. */
