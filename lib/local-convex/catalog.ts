@@ -57,7 +57,7 @@ const META_NAME = "catalog";
 /** User tables start here, as in real Convex, so ids have the usual 32 characters. */
 const FIRST_USER_TABLE = 10_001;
 const FIRST_SYSTEM_TABLE = 1;
-/** Documents read, and index keys written or cleared, per step when an index is built or dropped. */
+/** Documents read, and index keys written, per step when an index is built. */
 const BACKFILL_BATCH = 2_000;
 
 /** Tables the engine itself writes. `_scheduled_functions` is visible to functions, the others are not. */
@@ -75,6 +75,12 @@ export const SYSTEM_TABLES: TableSpec[] = [
   {
     name: "_cron_state",
     indexes: [{ name: "_by_name", fields: ["name"] }],
+    checkDocument: null,
+    rules: null,
+  },
+  {
+    name: "_mutation_records",
+    indexes: [{ name: "_by_request", fields: ["sessionId", "requestId", "part"] }],
     checkDocument: null,
     rules: null,
   },
@@ -235,14 +241,11 @@ export class Catalog {
   private clearAbandoned(): void {
     const abandoned = this.stored.abandoned ?? [];
     if (abandoned.length === 0) return;
-    for (const indexId of abandoned) {
-      let removed: number;
-      do {
-        removed = this.inBatch(() => this.storage.clearIndex(indexId, BACKFILL_BATCH));
-      } while (removed === BACKFILL_BATCH);
-    }
-    this.stored.abandoned = [];
-    this.inBatch(() => this.save());
+    this.inBatch(() => {
+      for (const indexId of abandoned) this.storage.dropIndex(indexId);
+      this.stored.abandoned = [];
+      this.save();
+    });
   }
 
   private save(): void {

@@ -1,17 +1,19 @@
 /**
- * The one door to SQLite. Two physical tables hold everything: documents by (table number, internal id) and
- * index keys by (index id, key). An internal id is 16 bytes that begin with the creation time, so the
- * documents table itself is the by_creation_time index. Keys are binary strings (one char per byte).
+ * The one door to SQLite. Every table and every index is a B-tree of its own, made by the first write to it:
+ * documents_<table number> by creation time, index_<index id> by key. An internal id is 16 bytes that begin with
+ * the creation time, unique in the database, so the documents are their own by_creation_time index. Keys are
+ * binary strings (one char per byte).
  *
  * Not responsible for: what a document means, transactions of user functions, schema.
  */
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { StorageError } from "./errors.ts";
+import { Trees } from "./trees.ts";
 
 /** "HOLD": marks the file as ours, so that a foreign database is never written to. */
 const APPLICATION_ID = 0x484f4c44;
-const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 2;
 /** Where SQLite keeps these in the first bytes of a file. */
 const SQLITE_MAGIC = "SQLite format 3\0";
 const HEADER_BYTES = 100;
@@ -20,26 +22,41 @@ const APPLICATION_ID_AT = 68;
 /** Greater than every key: user keys start with a tag of at most 0x15, ids with a creation time. */
 const KEY_MAX = Buffer.alloc(17, 0xff);
 /**
- * Rows lie in the inner pages of these trees too, so a page of 4 KiB held about 17 of them and a million rows were
- * five levels deep. At 8 KiB a point read there costs about 1.6 times one at a thousand rows, at 4 KiB 1.74.
+ * Documents are keyed by an integer, so the inner pages of their trees hold no rows and a million are three levels
+ * deep, with pages of 4 KiB as with 8. A point read there mostly waits for one leaf of an index and one of documents
+ * to come in from the file: a third less time with the smaller page while the cache fills, the same once it is full.
  */
-const PAGE_BYTES = 8_192;
-/** 128 MiB of page cache: a million-row table (330 MB) stays mostly on disk, the engine well under 300 MB. */
+const PAGE_BYTES = 4_096;
+/** 128 MiB of page cache: a million-row table (370 MB) stays mostly on disk, the engine well under 300 MB. */
 const CACHE_KIB = 128 * 1024;
 /** Files up to this size are checked page by page at start (a second or two at most). */
 const CHECK_BYTES_MAX = 256 * 1024 * 1024;
-
-/** Prepared scans kept; past it (callers with very many different limits) they are made anew. */
-const SCANS_MAX = 256;
+const ID_BYTES = 16;
+/** Pages the log holds before they are moved into the file: 16 MiB. */
+const CHECKPOINT_PAGES = 4_000;
+const CREATION_TIME_BYTES = 8;
+const CREATED_MAX = 2n ** 63n - 1n;
 
 export type Row = [key: string, json: string];
 
 const toBuffer = (key: string): Buffer => Buffer.from(key, "latin1");
 
+const scratch = new DataView(new ArrayBuffer(CREATION_TIME_BYTES));
+
+/**
+ * The integer key of a document: the bits of its creation time, which order positive numbers. In an id the sign
+ * bit is flipped. Shorter texts, which bounds can be, count as if zeros followed.
+ */
+function createdOf(id: string): bigint {
+  for (let i = 0; i < CREATION_TIME_BYTES; i++) scratch.setUint8(i, i < id.length ? id.charCodeAt(i) : 0);
+  scratch.setUint8(0, scratch.getUint8(0) ^ 0x80);
+  return scratch.getBigInt64(0);
+}
+
 export class Storage {
   private readonly db: Database.Database;
   private readonly statements;
-  private readonly scans;
+  private readonly trees: Trees;
 
   private constructor(
     db: Database.Database,
@@ -47,12 +64,12 @@ export class Storage {
   ) {
     this.db = db;
     this.statements = prepare(db);
-    this.scans = scanStatements(db);
+    this.trees = new Trees(db);
   }
 
   /**
    * Opens or creates the database file.
-   * @param pagesMax refuses to grow past this many pages of 8 KiB (a full disk in miniature)
+   * @param pagesMax refuses to grow past this many pages of 4 KiB (a full disk in miniature)
    * @throws StorageError when the file is foreign, damaged, of another version or in use
    */
   static open(file: string, options: { pagesMax?: number } = {}): Storage {
@@ -66,7 +83,7 @@ export class Storage {
       db.pragma("synchronous = FULL");
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma("temp_store = MEMORY");
-      db.pragma("wal_autocheckpoint = 2000");
+      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       // Taking the write lock now makes a second opener fail at once instead of at its first write.
       db.exec("BEGIN IMMEDIATE; COMMIT");
       if (options.pagesMax !== undefined) db.pragma(`max_page_count = ${options.pagesMax}`);
@@ -82,14 +99,14 @@ export class Storage {
 
   getDocument(tableNumber: number, id: string): string | null {
     try {
-      const row = this.statements.getDocument.get(tableNumber, toBuffer(id)) as [string] | undefined;
-      return row === undefined ? null : row[0];
+      const row = this.trees.documents(tableNumber)?.get.get(createdOf(id), toBuffer(id));
+      return row === undefined ? null : (row as [string])[0];
     } catch (error) {
       throw this.readFailed(error);
     }
   }
 
-  /** Rows of the documents table with lo <= id < hi, in the given order; `hi` null means to the end. */
+  /** Documents with lo <= id < hi, in the given order; `hi` null means to the end. */
   scanDocuments(
     tableNumber: number,
     lo: string,
@@ -97,8 +114,9 @@ export class Storage {
     order: "asc" | "desc",
     limit: number,
   ): Row[] {
-    const end = hi === null ? KEY_MAX : toBuffer(hi);
-    return this.rows(this.scans.documents(order, limit), tableNumber, toBuffer(lo), end);
+    const scan = this.trees.scanDocuments(tableNumber, order, limit);
+    const until = hi === null ? CREATED_MAX : createdOf(hi);
+    return this.rows(scan, createdOf(lo), until, toBuffer(lo), hi === null ? KEY_MAX : toBuffer(hi));
   }
 
   /** Rows of an index with lo <= key < hi, each with its document, in the given order. */
@@ -110,8 +128,8 @@ export class Storage {
     order: "asc" | "desc",
     limit: number,
   ): Row[] {
-    const end = hi === null ? KEY_MAX : toBuffer(hi);
-    return this.rows(this.scans.index(order, limit), tableNumber, indexId, toBuffer(lo), end);
+    const scan = this.trees.scanIndex(indexId, tableNumber, order, limit);
+    return this.rows(scan, toBuffer(lo), hi === null ? KEY_MAX : toBuffer(hi));
   }
 
   /** The largest internal id of a table, null when it is empty. */
@@ -119,29 +137,29 @@ export class Storage {
     return this.scanDocuments(tableNumber, "", null, "desc", 1)[0]?.[0] ?? null;
   }
 
+  /** @throws StorageError when another document of the table has the same creation time */
   putDocument(tableNumber: number, id: string, json: string): void {
-    this.statements.putDocument.run(tableNumber, toBuffer(id), json);
+    const { put } = this.trees.documentsForWrite(tableNumber);
+    if (put.run(createdOf(id), toBuffer(id), json).changes === 1) return;
+    throw new StorageError("corrupt", `${this.file}: two documents have one creation time.`);
   }
 
   deleteDocument(tableNumber: number, id: string): void {
-    this.statements.deleteDocument.run(tableNumber, toBuffer(id));
+    this.trees.documents(tableNumber)?.delete.run(createdOf(id));
   }
 
+  /** Every key ends with the internal id of its document. */
   putIndexKey(indexId: number, key: string): void {
-    this.statements.putIndexKey.run(indexId, toBuffer(key));
+    this.trees.indexForWrite(indexId).put.run(toBuffer(key), createdOf(key.slice(-ID_BYTES)));
   }
 
   deleteIndexKey(indexId: number, key: string): void {
-    this.statements.deleteIndexKey.run(indexId, toBuffer(key));
+    this.trees.index(indexId)?.delete.run(toBuffer(key));
   }
 
-  /** Removes one bounded batch of an index's keys; returns how many went. */
-  clearIndex(indexId: number, limit: number): number {
-    return this.db
-      .prepare(
-        "DELETE FROM index_keys WHERE index_id = ? AND key IN (SELECT key FROM index_keys WHERE index_id = ? LIMIT ?)",
-      )
-      .run(indexId, indexId, limit).changes;
+  /** Removes an index with all its keys; pages that held keys are not written, so it takes little of the log. */
+  dropIndex(indexId: number): void {
+    this.trees.dropIndex(indexId);
   }
 
   getMeta(name: string): string | null {
@@ -172,7 +190,9 @@ export class Storage {
   }
 
   rollback(): void {
-    if (this.db.inTransaction) this.statements.rollback.run();
+    if (!this.db.inTransaction) return;
+    this.statements.rollback.run();
+    this.trees.forget();
   }
 
   /** Turns a driver error raised by any call above into a StorageError. */
@@ -184,9 +204,10 @@ export class Storage {
     this.db.close();
   }
 
-  private rows(statement: Database.Statement, ...parameters: unknown[]): Row[] {
+  private rows(scan: Database.Statement | null, ...parameters: unknown[]): Row[] {
+    if (scan === null) return [];
     try {
-      return latin1Keys(statement.all(...parameters));
+      return latin1Keys(scan.all(...parameters));
     } catch (error) {
       throw this.readFailed(error);
     }
@@ -201,45 +222,11 @@ export class Storage {
 
 function prepare(db: Database.Database) {
   return {
-    getDocument: db.prepare("SELECT value FROM documents WHERE table_number = ? AND id = ?").raw(),
-    putDocument: db.prepare("INSERT OR REPLACE INTO documents (table_number, id, value) VALUES (?, ?, ?)"),
-    deleteDocument: db.prepare("DELETE FROM documents WHERE table_number = ? AND id = ?"),
-    putIndexKey: db.prepare("INSERT OR REPLACE INTO index_keys (index_id, key) VALUES (?, ?)"),
-    deleteIndexKey: db.prepare("DELETE FROM index_keys WHERE index_id = ? AND key = ?"),
     getMeta: db.prepare("SELECT value FROM meta WHERE name = ?").raw(),
     setMeta: db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"),
     begin: db.prepare("BEGIN"),
     commit: db.prepare("COMMIT"),
     rollback: db.prepare("ROLLBACK"),
-  };
-}
-
-type Order = "asc" | "desc";
-
-/**
- * Scan statements, one for each limit: with the limit as a parameter the same scan takes three times as long
- * (15 against 4.5 µs for two rows), because SQLite then plans for any number of rows.
- */
-function scanStatements(db: Database.Database) {
-  const prepared = new Map<string, Database.Statement>();
-  const statement = (name: string, sql: (order: Order) => string, order: Order, limit: number) => {
-    const key = `${name} ${order} ${limit}`;
-    let found = prepared.get(key);
-    if (found === undefined) {
-      if (prepared.size >= SCANS_MAX) prepared.clear();
-      prepared.set(key, (found = db.prepare(`${sql(order)} LIMIT ${limit}`).raw()));
-    }
-    return found;
-  };
-  const documents = (order: Order) =>
-    `SELECT id, value FROM documents WHERE table_number = ? AND id >= ? AND id < ? ORDER BY id ${order}`;
-  const index = (order: Order) =>
-    `SELECT k.key, d.value FROM index_keys k CROSS JOIN documents d
-       ON d.table_number = ? AND d.id = substr(k.key, -16)
-     WHERE k.index_id = ? AND k.key >= ? AND k.key < ? ORDER BY k.key ${order}`;
-  return {
-    documents: (order: Order, limit: number) => statement("documents", documents, order, limit),
-    index: (order: Order, limit: number) => statement("index", index, order, limit),
   };
 }
 
@@ -258,10 +245,6 @@ function createFile(file: string): void {
     db.exec(`
       PRAGMA page_size = ${PAGE_BYTES};
       BEGIN;
-      CREATE TABLE documents (table_number INTEGER NOT NULL, id BLOB NOT NULL, value TEXT NOT NULL,
-        PRIMARY KEY (table_number, id)) WITHOUT ROWID;
-      CREATE TABLE index_keys (index_id INTEGER NOT NULL, key BLOB NOT NULL,
-        PRIMARY KEY (index_id, key)) WITHOUT ROWID;
       CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
       PRAGMA application_id = ${APPLICATION_ID};
       PRAGMA user_version = ${FORMAT_VERSION};

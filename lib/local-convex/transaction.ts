@@ -29,18 +29,27 @@ export interface TransactionHost {
   beforeWrite?: (table: string) => void;
 }
 
+/** The keys of one version of a document, in the order of its table's indexes; null when there is no document. */
+type VersionKeys = readonly string[] | null;
+
+/** What a transaction made of a document; `json` and `keys` are null together, when it is deleted. */
+interface Version {
+  readonly json: string | null;
+  readonly keys: VersionKeys;
+}
+
 interface PendingDocument {
   readonly table: TableInfo;
   readonly internalId: string;
-  /** As stored before this transaction; null when it did not exist. */
-  readonly before: JsonObject | null;
-  after: JsonObject | null;
-  json: string | null;
+  /** As stored before this transaction. */
+  readonly storedKeys: VersionKeys;
+  version: Version;
 }
 
 interface UndoStep {
   readonly key: string;
-  readonly previous: { after: JsonObject | null; json: string | null } | null;
+  /** Null when the transaction had not written the document before. */
+  readonly previous: Version | null;
 }
 
 const documentKey = (tableNumber: number, internalId: string): string => `${tableNumber}:${internalId}`;
@@ -152,13 +161,10 @@ export class Transaction {
     while (this.undoLog.length > mark) {
       const step = this.undoLog.pop()!;
       const entry = this.pending.get(step.key)!;
-      this.moveKeys(entry, step.previous === null ? entry.before : step.previous.after);
-      if (step.previous === null) {
-        this.pending.delete(step.key);
-      } else {
-        entry.after = step.previous.after;
-        entry.json = step.previous.json;
-      }
+      const { previous } = step;
+      this.moveKeys(entry, entry.version.keys, previous === null ? entry.storedKeys : previous.keys);
+      if (previous === null) this.pending.delete(step.key);
+      else entry.version = previous;
     }
   }
 
@@ -166,12 +172,15 @@ export class Transaction {
   apply(): WrittenKeys {
     const written: WrittenKeys = new Map();
     const { storage } = this.host;
-    for (const { table, internalId, before, after, json } of this.pending.values()) {
-      if (before === null && after === null) continue;
+    for (const { table, internalId, storedKeys, version } of this.pending.values()) {
+      if (storedKeys === null && version.keys === null) continue;
       addKey(written, -table.number, internalId);
-      if (after === null) storage.deleteDocument(table.number, internalId);
-      else storage.putDocument(table.number, internalId, json!);
-      for (const index of table.indexes) applyIndex(storage, written, index, internalId, before, after);
+      if (version.json === null) storage.deleteDocument(table.number, internalId);
+      else storage.putDocument(table.number, internalId, version.json);
+      for (const [position, index] of table.indexes.entries()) {
+        const from = storedKeys?.[position] ?? null;
+        applyIndex(storage, written, index, from, version.keys?.[position] ?? null);
+      }
     }
     return written;
   }
@@ -183,14 +192,14 @@ export class Transaction {
 
   private peek(table: TableInfo, internalId: string): string | null {
     const entry = this.pending.get(documentKey(table.number, internalId));
-    return entry === undefined ? this.host.storage.getDocument(table.number, internalId) : entry.json;
+    return entry === undefined ? this.host.storage.getDocument(table.number, internalId) : entry.version.json;
   }
 
   private withPending(source: RowSource, rows: Row[]): Row[] {
     if (this.pending.size === 0) return rows;
     for (const row of rows) {
       const entry = this.pending.get(documentKey(source.table.number, source.internalIdOf(row[0])));
-      if (entry?.json != null) row[1] = entry.json;
+      if (entry !== undefined && entry.version.json !== null) row[1] = entry.version.json;
     }
     return rows;
   }
@@ -220,35 +229,34 @@ export class Transaction {
     const key = documentKey(table.number, internalId);
     const entry = this.pending.get(key);
     this.limits.countWrite(bytes);
+    const version: Version = { json, keys: keysOf(table, internalId, next) };
     if (entry === undefined) {
-      const created: PendingDocument = { table, internalId, before, after: before, json: null };
+      const storedKeys = keysOf(table, internalId, before);
+      const created: PendingDocument = { table, internalId, storedKeys, version };
       this.pending.set(key, created);
       this.undoLog.push({ key, previous: null });
-      this.moveKeys(created, next);
-      created.after = next;
-      created.json = json;
+      this.moveKeys(created, storedKeys, version.keys);
       return;
     }
-    this.undoLog.push({ key, previous: { after: entry.after, json: entry.json } });
-    this.moveKeys(entry, next);
-    entry.after = next;
-    entry.json = json;
+    this.undoLog.push({ key, previous: entry.version });
+    this.moveKeys(entry, entry.version.keys, version.keys);
+    entry.version = version;
   }
 
-  /** Keeps the per-index overlays equal to the difference between `entry.before` and `next`. */
-  private moveKeys(entry: PendingDocument, next: JsonObject | null): void {
-    const { table, internalId } = entry;
-    if ((entry.after === null) !== (next === null)) {
-      this.overlay(-table.number).set(internalId, next !== null, entry.before !== null);
+  /** Keeps the overlays equal to the difference between what is stored and the version with the keys `to`. */
+  private moveKeys(entry: PendingDocument, from: VersionKeys, to: VersionKeys): void {
+    const { table, internalId, storedKeys } = entry;
+    if ((from === null) !== (to === null)) {
+      this.overlay(-table.number).set(internalId, to !== null, storedKeys !== null);
     }
-    for (const index of table.indexes) {
-      const from = entry.after === null ? null : indexKey(index, entry.after, internalId);
-      const to = next === null ? null : indexKey(index, next, internalId);
-      if (from === to) continue;
-      const stored = entry.before === null ? null : indexKey(index, entry.before, internalId);
+    for (const [position, index] of table.indexes.entries()) {
+      const left = from?.[position];
+      const entered = to?.[position];
+      if (left === entered) continue;
+      const stored = storedKeys?.[position];
       const overlay = this.overlay(index.id);
-      if (from !== null) overlay.set(from, false, from === stored);
-      if (to !== null) overlay.set(to, true, to === stored);
+      if (left !== undefined) overlay.set(left, false, left === stored);
+      if (entered !== undefined) overlay.set(entered, true, entered === stored);
     }
   }
 
@@ -301,16 +309,17 @@ export function documentSource(table: TableInfo): RowSource {
   };
 }
 
+function keysOf(table: TableInfo, internalId: string, document: JsonObject | null): VersionKeys {
+  return document === null ? null : table.indexes.map((index) => indexKey(index, document, internalId));
+}
+
 function applyIndex(
   storage: Storage,
   written: WrittenKeys,
   index: IndexInfo,
-  internalId: string,
-  before: JsonObject | null,
-  after: JsonObject | null,
+  from: string | null,
+  to: string | null,
 ): void {
-  const from = before === null ? null : indexKey(index, before, internalId);
-  const to = after === null ? null : indexKey(index, after, internalId);
   if (from !== null) addKey(written, index.id, from);
   if (from === to) return;
   if (from !== null) storage.deleteIndexKey(index.id, from);

@@ -78,6 +78,16 @@ const FILES: [name: string, make: () => Promise<void>, says: RegExp][] = [
     /format version 7/,
   ],
   [
+    "of the format before this one",
+    async () => {
+      await makeDatabase(1);
+      const db = new Database(dataFile);
+      db.pragma("user_version = 1");
+      db.close();
+    },
+    /format version 1, this program reads version 2/,
+  ],
+  [
     "with a damaged header",
     async () => {
       await makeDatabase();
