@@ -1,5 +1,5 @@
 /** The syscalls of `ctx.db`: documents, queries and pages of one transaction. */
-import type { Invocation } from "./invocation.ts";
+import type { Invocation, Journal } from "./invocation.ts";
 import type { TableInfo } from "./catalog.ts";
 import { readPage, type PageRequest } from "./paginate.ts";
 import { QueryRun, resolveRange, type SerializedQuery } from "./query.ts";
@@ -98,8 +98,17 @@ function pageText(runtime: Runtime, invocation: Invocation, tx: Transaction, arg
   invocation.paginated = true;
   const request = args as unknown as PageRequest;
   const range = resolveRange(runtime.catalog, request.query, sourceIsSystem(request.query));
-  const { page, ...rest } = readPage(tx, range, request);
+  const { page, ...rest } = readPage(tx, range, withJournal(request, invocation.journal));
+  // A page that its caller ends needs no journal: the end is in its arguments.
+  if (invocation.journal !== null && request.endCursor == null)
+    invocation.journal.nextEndCursor = rest.continueCursor;
   return `{"page":[${page.join(",")}],${JSON.stringify(rest).slice(1)}`;
+}
+
+/** A re-run of a live page ends where the first run ended, or neighbouring pages would overlap or leave a gap. */
+function withJournal(request: PageRequest, journal: Journal | null): PageRequest {
+  if (request.endCursor != null || journal === null || journal.endCursor === null) return request;
+  return { ...request, endCursor: journal.endCursor };
 }
 
 interface Place {
@@ -191,7 +200,11 @@ function insertable(value: JsonObject): JsonObject {
 
 function writableTable(runtime: Runtime, name: string): TableInfo {
   if (name.startsWith("_")) throw new Error(`System table ${name} cannot be written.`);
-  return runtime.catalog.findOrCreate(name);
+  const isKnown = runtime.catalog.find(name) !== null;
+  const table = runtime.catalog.findOrCreate(name);
+  // Live queries that found no table have read nothing that a commit could write into.
+  if (!isKnown) for (const listener of runtime.listeners) listener.reloaded();
+  return table;
 }
 
 function countRows(tx: Transaction, runtime: Runtime, table: TableInfo): number {

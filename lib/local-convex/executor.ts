@@ -43,6 +43,9 @@ export interface Committed<T> {
   ts: bigint;
 }
 
+/** Runs one read transaction inside a slot. */
+export type Reader = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;
+
 interface Batch {
   durable: Promise<void>;
   resolve: () => void;
@@ -97,25 +100,33 @@ export class Executor {
   }
 
   /** Runs `work` on a snapshot. Its writes, if any, are dropped. */
-  async query<T>(work: (tx: Transaction) => Promise<T>): Promise<Committed<T>> {
+  query<T>(work: (tx: Transaction) => Promise<T>): Promise<Committed<T>> {
+    return this.reads((read) => read(work));
+  }
+
+  /**
+   * Runs several reads in one slot, each a transaction of its own: with concurrency 1 no commit comes between
+   * them. The event loop gets its turns in between.
+   */
+  async reads<T>(work: (read: Reader) => Promise<T>): Promise<Committed<T>> {
     const { value, ts, durable } = await this.inSlot(async () => {
-      for (;;) {
-        const tx = this.begin();
-        try {
-          const result = await work(tx);
-          if (tx.conflict === null) {
-            this.counts.queries++;
-            return { value: result, ts: this.lastTs, durable: this.durableNow() };
-          }
-        } catch (error) {
-          if (tx.conflict === null) throw error;
-        } finally {
-          this.log.end(tx);
+      let sliceStartMs = performance.now();
+      const result = await work(async (each) => {
+        if (performance.now() - sliceStartMs > SLICE_MS) {
+          await immediate();
+          sliceStartMs = performance.now();
         }
-      }
+        return this.read(each);
+      });
+      return { value: result, ts: this.lastTs, durable: this.durableNow() };
     });
     await durable;
     return { value, ts };
+  }
+
+  /** Resolves when every commit so far is on disk. */
+  async flushed(): Promise<void> {
+    await this.durableNow();
   }
 
   /** Runs `work` while no transaction runs and everything committed is on disk; what arrives meanwhile waits. */
@@ -150,6 +161,24 @@ export class Executor {
     const tx = this.options.beginTransaction();
     this.log.begin(tx);
     return tx;
+  }
+
+  /** One read, run again while other commits overtake it. */
+  private async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    for (;;) {
+      const tx = this.begin();
+      try {
+        const result = await work(tx);
+        if (tx.conflict === null) {
+          this.counts.queries++;
+          return result;
+        }
+      } catch (error) {
+        if (tx.conflict === null) throw error;
+      } finally {
+        this.log.end(tx);
+      }
+    }
   }
 
   /** One run of a mutation; null when it conflicted. */

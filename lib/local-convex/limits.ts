@@ -27,6 +27,17 @@ export class Limits {
   scheduled = 0;
   scheduledBytes = 0;
 
+  /** Runs the engine's own reads and writes inside a function's transaction: the function did not cause them. */
+  uncounted<T>(work: () => T): T {
+    const counts = Object.assign(new Limits(), this);
+    Object.assign(this, new Limits());
+    try {
+      return work();
+    } finally {
+      Object.assign(this, counts);
+    }
+  }
+
   countRange(): void {
     if (++this.ranges > LIMITS.ranges) {
       throw new Error(`Too many reads in a single function execution (limit: ${LIMITS.ranges}). ${HINT}`);
