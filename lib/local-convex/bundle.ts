@@ -1,10 +1,12 @@
 /**
  * Bundles the functions folder with esbuild, the options following the official CLI (facts §8): one bundle
- * for the default runtime and one for modules that start with "use node".
+ * for the default runtime and one for modules that start with "use node". `auth.config` is built on its own.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { build, type BuildOptions } from "esbuild";
+import { shims } from "./bundle-shims.ts";
+import { hasUseNode } from "./use-node.ts";
 
 export interface Bundle {
   runtime: "default" | "node";
@@ -17,13 +19,18 @@ const EXTENSIONS = /\.(ts|tsx|mts|cts|js|jsx|mjs|cjs)$/;
 
 /** Module files below the functions folder, as relative paths with forward slashes, sorted. */
 export function listModules(functionsDir: string): string[] {
-  return readdirSync(functionsDir, { recursive: true, withFileTypes: true })
+  const files = readdirSync(functionsDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(functionsDir, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .map((entry) => relative(functionsDir, join(entry.parentPath, entry.name)).split(sep).join("/"));
+  const components = files
+    .filter((path) => path.endsWith("/convex.config.ts"))
+    .map((path) => path.slice(0, -"convex.config.ts".length));
+  return files
     .filter((path) => {
+      if (components.some((folder) => path.startsWith(folder))) return false;
       const name = path.split("/").at(-1)!;
       const isModule = EXTENSIONS.test(name) && !name.endsWith(".d.ts");
-      const oneDot = !name.replace(EXTENSIONS, "").includes(".") || name.startsWith("auth.config.");
+      const oneDot = !name.replace(EXTENSIONS, "").includes(".");
       return (
         isModule && oneDot && !path.startsWith("_generated/") && !/^[.#]/.test(name) && !path.includes(" ")
       );
@@ -40,14 +47,26 @@ export async function bundleFunctions(functionsDir: string): Promise<Bundle[]> {
       `${join(functionsDir, hyphenated)}: Convex accepts only letters, digits, "_" and "." in file names.`,
     );
   }
-  const usesNode = (path: string): boolean =>
-    /^\s*["']use node["']/.test(readFileSync(join(functionsDir, path), "utf8"));
+  const usesNode = (path: string): boolean => hasUseNode(readFileSync(join(functionsDir, path), "utf8"));
   const nodeModules = modules.filter(usesNode);
   const defaultModules = modules.filter((path) => !nodeModules.includes(path));
   const bundles: Bundle[] = [];
   if (defaultModules.length > 0) bundles.push(await bundleRuntime(functionsDir, defaultModules, "default"));
   if (nodeModules.length > 0) bundles.push(await bundleRuntime(functionsDir, nodeModules, "node"));
   return bundles;
+}
+
+/** The path of `auth.config` in the folder, or null. @throws Error when there are two */
+export function findAuthConfig(functionsDir: string): string | null {
+  const found = ["auth.config.ts", "auth.config.js"].filter((name) => existsSync(join(functionsDir, name)));
+  if (found.length > 1) throw new Error(`${functionsDir}: found both ${found.join(" and ")}, choose one.`);
+  return found[0] ?? null;
+}
+
+/** Bundles `auth.config`; null when there is none. */
+export async function bundleAuthConfig(functionsDir: string): Promise<Bundle | null> {
+  const path = findAuthConfig(functionsDir);
+  return path === null ? null : bundleRuntime(functionsDir, [path], "default");
 }
 
 async function bundleRuntime(
@@ -61,6 +80,7 @@ async function bundleRuntime(
         `export * as ${JSON.stringify(path.replace(EXTENSIONS, ".js"))} from ${JSON.stringify(`./${path}`)};`,
     )
     .join("\n");
+  const platform = runtime === "node" ? "node" : "browser";
   const options: BuildOptions = {
     stdin: { contents: entry, resolveDir: functionsDir, sourcefile: "functions-entry.js", loader: "js" },
     absWorkingDir: functionsDir,
@@ -70,7 +90,8 @@ async function bundleRuntime(
     outfile: "functions.js",
     target: "node20",
     jsx: "automatic",
-    platform: runtime === "node" ? "node" : "browser",
+    platform,
+    plugins: [shims(platform)],
     conditions: ["convex", "module"],
     define: { "process.env.NODE_ENV": '"production"' },
     sourcemap: "external",

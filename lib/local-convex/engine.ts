@@ -3,7 +3,9 @@
  * `server.ts` puts HTTP in front of it; tests and benches call it directly.
  */
 import { resolve } from "node:path";
-import { bundleFunctions } from "./bundle.ts";
+import { Authenticator } from "./auth.ts";
+import { readAuthConfig, strictEnv, type AuthProvider } from "./auth-config.ts";
+import { bundleAuthConfig, bundleFunctions } from "./bundle.ts";
 import { Catalog, type TableSpec } from "./catalog.ts";
 import { systemClock, type EngineClock } from "./clock.ts";
 import { Crons } from "./crons.ts";
@@ -38,7 +40,7 @@ export interface EngineOptions {
   seed?: number;
   /** How long a handler may wait for nothing before it counts as stuck. */
   handlerStuckMs?: number;
-  /** Refuses to grow the file past this many pages of 8 KiB. */
+  /** Refuses to grow the file past this many pages of 4 KiB. */
   pagesMax?: number;
   onReport?: ReportSink;
   /** Called once when the database can no longer be written. */
@@ -52,6 +54,9 @@ export interface EngineOptions {
 }
 
 export class Engine {
+  /** Verifies users' tokens by the providers of `auth.config`; without one it refuses all. */
+  readonly authenticator = new Authenticator();
+
   private constructor(
     readonly runtime: Runtime,
     private readonly options: EngineOptions,
@@ -110,7 +115,8 @@ export class Engine {
   private async load(): Promise<void> {
     const { runtime } = this;
     const functionsDir = resolve(this.options.functionsDir);
-    const globals = sandboxGlobals(syscallTable(runtime), runtime.clock, this.env);
+    const globals = this.globals(this.env);
+    const providers = await this.authProviders(functionsDir);
     const modules: LoadedModules = loadModules(await bundleFunctions(functionsDir), globals, functionsDir);
     await runtime.executor.exclusive(() => {
       runtime.catalog.apply(
@@ -118,7 +124,18 @@ export class Engine {
         modules.schema?.schemaValidation === true,
       );
       runtime.modules = modules;
+      this.authenticator.use(providers);
+      for (const listener of runtime.listeners) listener.reloaded();
     });
+  }
+
+  private async authProviders(functionsDir: string): Promise<AuthProvider[]> {
+    const bundle = await bundleAuthConfig(functionsDir);
+    return bundle === null ? [] : readAuthConfig(bundle, this.globals(strictEnv(this.env)), functionsDir);
+  }
+
+  private globals(env: Readonly<Record<string, string>>): Record<string, unknown> {
+    return sandboxGlobals(syscallTable(this.runtime), this.runtime.clock, env);
   }
 
   /** `load`, while running: functions, schema and crons change together, or nothing does when they are refused. */
@@ -209,6 +226,7 @@ function makeExecutor(runtime: Runtime, options: EngineOptions, ids: InternalIds
     random: () => random.next(),
     onCommit: (written) => {
       if (written.has(-catalog.find(JOBS_TABLE)!.number)) runtime.scheduler.poke();
+      for (const listener of runtime.listeners) listener.committed(written);
     },
     onFatal: (error) => {
       runtime.scheduler.stop();

@@ -75,6 +75,19 @@ export async function invoke(
 }
 
 /**
+ * Runs an HTTP action inside its invocation. `work` ends when the answer is sent: a body that streams may still
+ * call functions.
+ */
+export async function invokeHttp(invocation: Invocation, work: () => Promise<void>): Promise<void> {
+  try {
+    await currentInvocation.run(invocation, work);
+    await finishSyscalls(invocation);
+  } finally {
+    invocation.over = true;
+  }
+}
+
+/**
  * Lets the syscalls end that the function did not wait for. When one failed, the event loop turns once more, so
  * that a rejection nobody handles is known before the commit (see unhandled-rejections.ts).
  */

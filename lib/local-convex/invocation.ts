@@ -21,6 +21,12 @@ export interface Caller {
 
 export const SYSTEM_CALLER: Caller = { admin: true, identity: null, ip: null, userAgent: null };
 
+/** End cursors of a live query's page: of its first run, and of the run that is going on. */
+export interface Journal {
+  readonly endCursor: string | null;
+  nextEndCursor: string | null;
+}
+
 export interface Invocation {
   readonly kind: UdfType;
   /** Canonical path, such as `gate.js:admit`. */
@@ -37,6 +43,8 @@ export interface Invocation {
   readonly queries: Map<number, QueryRun>;
   nextQueryId: number;
   paginated: boolean;
+  /** Where pages end, kept over re-runs of a live query. Null where no re-run will come. */
+  readonly journal: Journal | null;
   /** Milliseconds spent inside the engine: user code time is the rest. */
   syscallMs: number;
   /** End of the last wait that was added to `syscallMs`. */
@@ -62,6 +70,7 @@ export function newInvocation(
     queries: new Map(),
     nextQueryId: 0,
     paginated: false,
+    journal: null,
     syscallMs: 0,
     waitedUntilMs: 0,
     tail: null,

@@ -1,6 +1,6 @@
 /**
  * The engine as a process: `node --import tsx lib/local-convex/main.ts --data-file F --port P --functions convex`.
- * Every HOLDFAST_* variable is handed to the functions. One line says when it is ready, one line why it ended.
+ * HOLDFAST_* and KINDE_* variables are handed to the functions. One line says when it is ready, one line why it ended.
  */
 import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -31,6 +31,7 @@ function readOptions() {
     options: {
       "data-file": { type: "string" },
       port: { type: "string", default: "3210" },
+      "site-port": { type: "string" },
       host: { type: "string", default: "127.0.0.1" },
       functions: { type: "string", default: "convex" },
       "test-clock": { type: "string" },
@@ -42,26 +43,33 @@ function readOptions() {
   });
   const dataFile = values["data-file"];
   if (dataFile === undefined) throw new Error("--data-file is missing.");
-  const port = Number(values.port);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new Error(`--port ${values.port} is not a port.`);
+  const port = readPort("port", values.port);
+  const sitePort = values["site-port"] === undefined ? null : readPort("site-port", values["site-port"]);
   const stuckMs = Number(values["stuck-ms"]);
   if (!(stuckMs > 0)) throw new Error(`--stuck-ms ${values["stuck-ms"]} is not a time.`);
-  return { ...values, dataFile, port, stuckMs };
+  return { ...values, dataFile, port, sitePort, stuckMs };
+}
+
+function readPort(name: string, text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`--${name} ${text} is not a port.`);
+  return port;
 }
 
 async function main(): Promise<void> {
   const options = readOptions();
   const env = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] =>
-      entry[0].startsWith("HOLDFAST_"),
+      /^(HOLDFAST|KINDE)_/.test(entry[0]),
     ),
   );
   const url = `http://${options.host}:${options.port}`;
+  // Without a port of their own, HTTP actions are below /http of this one.
+  const siteUrl = options.sitePort === null ? `${url}/http` : `http://${options.host}:${options.sitePort}`;
   const engine = await createEngine({
     dataFile: options.dataFile,
     functionsDir: options.functions,
-    env: { ...env, CONVEX_CLOUD_URL: url, CONVEX_SITE_URL: url },
+    env: { ...env, CONVEX_CLOUD_URL: url, CONVEX_SITE_URL: siteUrl },
     ...(options["test-clock"] === undefined ? {} : { clock: fileClock(options["test-clock"]) }),
     ...(options["pages-max"] === undefined ? {} : { pagesMax: Number(options["pages-max"]) }),
     onReport: (source, text) => writeSync(2, `${source}: ${text}\n`),
@@ -76,10 +84,14 @@ async function main(): Promise<void> {
   const server = await startServer(engine, {
     host: options.host,
     port: options.port,
+    ...(options.sitePort === null ? {} : { sitePort: options.sitePort }),
     ...(adminKey === undefined ? {} : { adminKey }),
   });
   const stopWatchdog = startWatchdog(options.stuckMs);
   const stopWatching = options.watch ? watchFunctions(engine, options.functions, say) : () => undefined;
+  if (server.sitePort !== null) {
+    say(`local-convex HTTP actions on http://${options.host}:${server.sitePort}`);
+  }
   say(`local-convex listening on http://${options.host}:${server.port}`);
 
   let stopping = false;

@@ -1,4 +1,4 @@
-/** Loads bundles and finds what they export: functions, schema, crons. */
+/** Loads bundles and finds what they export: functions, HTTP routes, schema, crons. */
 import { createRequire, SourceMap } from "node:module";
 import { compileFunction } from "node:vm";
 import type { Bundle } from "./bundle.ts";
@@ -51,10 +51,21 @@ export interface SchemaExport {
   schemaValidation: boolean;
 }
 
+/** The default export of `http` (facts §1.5). */
+export interface HttpRoutes {
+  readonly isRouter: true;
+  lookup(
+    path: string,
+    method: string,
+  ): readonly [{ invokeHttpAction(request: Request): Promise<Response> }, string, string] | null;
+}
+
 export interface LoadedModules {
   functions: Map<string, FunctionRecord>;
   crons: CronSpec[];
   schema: SchemaExport | null;
+  /** Null without an `http` module. */
+  http: HttpRoutes | null;
   /** Rewrites positions of the bundle in a stack to those of the sources. */
   mapStack(stack: string): string;
 }
@@ -67,12 +78,21 @@ export function loadModules(
   functionsDir: string,
 ): LoadedModules {
   const functions = new Map<string, FunctionRecord>();
-  const loaded: LoadedModules = { functions, crons: [], schema: null, mapStack: stackMapper(bundles) };
+  const loaded: LoadedModules = {
+    functions,
+    crons: [],
+    schema: null,
+    http: null,
+    mapStack: mapStackOf(bundles),
+  };
   for (const bundle of bundles) {
-    for (const [path, exports] of Object.entries(evaluate(bundle, globals, functionsDir))) {
+    for (const [path, exports] of Object.entries(evaluateBundle(bundle, globals, functionsDir))) {
       if (path === "schema.js") loaded.schema = readSchema(exports);
       else if (path === "crons.js") loaded.crons = readCrons(exports);
-      else for (const [name, value] of Object.entries(exports)) addFunction(functions, path, name, value);
+      else {
+        if (path === "http.js") loaded.http = readHttp(exports);
+        for (const [name, value] of Object.entries(exports)) addFunction(functions, path, name, value);
+      }
     }
   }
   for (const { name, functionPath } of loaded.crons) {
@@ -96,7 +116,8 @@ export function displayPath(canonical: string): string {
   return canonical.replace(".js:", ":");
 }
 
-function evaluate(
+/** Runs a bundle; what its modules export, by module path. */
+export function evaluateBundle(
   bundle: Bundle,
   globals: Record<string, unknown>,
   functionsDir: string,
@@ -168,6 +189,13 @@ function readSchema(exports: Record<string, unknown>): SchemaExport {
   return parsed;
 }
 
+function readHttp(exports: Record<string, unknown>): HttpRoutes {
+  const router = exports["default"] as Partial<HttpRoutes> | undefined;
+  if (router?.isRouter !== true || typeof router.lookup !== "function")
+    throw new Error("http must have a default export made by httpRouter().");
+  return router as HttpRoutes;
+}
+
 function readCrons(exports: Record<string, unknown>): CronSpec[] {
   const crons = exports["default"] as { export(): string } | undefined;
   if (typeof crons?.export !== "function")
@@ -184,7 +212,8 @@ function readCrons(exports: Record<string, unknown>): CronSpec[] {
   }));
 }
 
-function stackMapper(bundles: Bundle[]): (stack: string) => string {
+/** Rewrites positions of these bundles in a stack to those of the sources. */
+export function mapStackOf(bundles: Bundle[]): (stack: string) => string {
   const maps = new Map<string, SourceMap>();
   return (stack) =>
     stack.replaceAll(

@@ -6,12 +6,13 @@ import type { Catalog } from "./catalog.ts";
 import type { EngineClock } from "./clock.ts";
 import type { Crons } from "./crons.ts";
 import { FunctionError } from "./errors.ts";
-import type { Executor } from "./executor.ts";
-import { checkArguments, invoke, resolveFunction, toFunctionError } from "./function-call.ts";
-import { newInvocation, type Caller, type Invocation, type UdfType } from "./invocation.ts";
-import type { LoadedModules } from "./modules.ts";
+import type { Executor, Reader } from "./executor.ts";
+import { checkArguments, invoke, invokeHttp, resolveFunction, toFunctionError } from "./function-call.ts";
+import { newInvocation, type Caller, type Invocation, type Journal, type UdfType } from "./invocation.ts";
+import type { FunctionRecord, LoadedModules } from "./modules.ts";
 import { functionName, toSyscallError } from "./nested-call.ts";
 import { seededRandom, type Random } from "./random.ts";
+import type { ReadInterval, WrittenKeys } from "./read-set.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Storage } from "./storage.ts";
 import type { StuckGuard } from "./stuck-guard.ts";
@@ -22,18 +23,34 @@ import type { JsonObject } from "./values/json.ts";
 /** A call that succeeded: the value as JSON text. */
 export interface CallResult {
   valueText: string;
-  logLines: string[];
+  logLines: readonly string[];
   ts: bigint;
+}
+
+/** What a run of a live query found: its result, which may be a failure, and all that the result depends on. */
+export interface Observation {
+  outcome: { kind: "value"; valueText: string } | { kind: "failed"; error: FunctionError };
+  logLines: string[];
+  endCursor: string | null;
+  reads: readonly ReadInterval[];
 }
 
 export interface CallOptions {
   scheduledFunctionId?: string;
   requestId?: string;
   retriesMax?: number;
+  /** Of a live query. */
+  journal?: Journal;
   /** Runs first in the same transaction; false skips the function. */
   before?: (tx: Transaction) => Promise<boolean>;
   /** Runs last in the same transaction. */
-  after?: (tx: Transaction) => Promise<void>;
+  after?: (tx: Transaction, valueText: string, logLines: readonly string[]) => Promise<void>;
+}
+
+export interface ChangeListener {
+  committed(written: WrittenKeys): void;
+  /** Functions, schema or indexes are no longer what they were. */
+  reloaded(): void;
 }
 
 /** One line of engine output. */
@@ -44,6 +61,8 @@ export class Runtime {
   executor!: Executor;
   scheduler!: Scheduler;
   crons!: Crons;
+  /** Told of every commit, inside it, and of every change of the functions. */
+  readonly listeners = new Set<ChangeListener>();
 
   constructor(
     readonly storage: Storage,
@@ -59,65 +78,93 @@ export class Runtime {
   ) {}
 
   /** Runs a query on the newest snapshot. */
-  async runQuery(
-    path: string,
-    args: JsonObject,
-    caller: Caller,
-    options: CallOptions = {},
-  ): Promise<CallResult> {
-    return this.explaining(async (logLines) => {
-      const record = resolveFunction(this, path, "query", caller.admin);
-      const argsText = checkArguments(this, record, args);
-      const { value, ts } = await this.executor.query(async (tx) => {
-        logLines.length = 0;
-        return invoke(this, record, this.invocation(record, caller, tx, logLines, options), argsText);
-      });
-      return { valueText: value, logLines, ts };
-    });
+  runQuery(path: string, args: JsonObject, caller: Caller, options: CallOptions = {}): Promise<CallResult> {
+    return this.prepared("query", path, args, caller, options, (call) => this.executor.query(call));
   }
 
   /** Runs a mutation to its durable commit. */
-  async runMutation(
+  runMutation(
     path: string,
     args: JsonObject,
     caller: Caller,
     options: CallOptions = {},
   ): Promise<CallResult> {
-    return this.explaining(async (logLines) => {
-      const record = resolveFunction(this, path, "mutation", caller.admin);
-      const argsText = checkArguments(this, record, args);
-      const { value, ts } = await this.executor.mutation(async (tx) => {
-        logLines.length = 0;
+    return this.prepared("mutation", path, args, caller, options, (call, logLines) =>
+      this.executor.mutation(async (tx) => {
         if (options.before !== undefined && !(await options.before(tx))) return "null";
-        const text = await invoke(
-          this,
-          record,
-          this.invocation(record, caller, tx, logLines, options),
-          argsText,
-        );
-        await options.after?.(tx);
+        const text = await call(tx);
+        await options.after?.(tx, text, logLines);
         return text;
-      }, options.retriesMax);
-      return { valueText: value, logLines, ts };
+      }, options.retriesMax),
+    );
+  }
+
+  /**
+   * Runs a query for a subscription, in a slot of the executor that the caller holds. `settle` is called inside
+   * the transaction, once its values are known to be of one snapshot: from that moment on, commits decide
+   * whether the observation still holds.
+   * @param endCursor where the page of the query's first run ended, null when it had none or this is the first
+   */
+  async observeQuery(
+    read: Reader,
+    path: string,
+    args: JsonObject,
+    caller: Caller,
+    endCursor: string | null,
+    settle: (observation: Observation) => void,
+  ): Promise<void> {
+    const failed = (error: unknown): FunctionError => {
+      const failure = toFunctionError(this, error);
+      if (failure instanceof FunctionError) return failure;
+      throw failure;
+    };
+    const clean = (lines: string[]): string[] => lines.map((line) => this.redact(line));
+    let record: FunctionRecord;
+    let argsText: string;
+    try {
+      record = resolveFunction(this, path, "query", caller.admin);
+      argsText = checkArguments(this, record, args);
+    } catch (error) {
+      settle({ outcome: { kind: "failed", error: failed(error) }, logLines: [], endCursor, reads: [] });
+      return;
+    }
+    await read(async (tx) => {
+      const logLines: string[] = [];
+      const journal: Journal = { endCursor, nextEndCursor: endCursor };
+      const invocation = this.invocation(record, caller, tx, logLines, { journal });
+      let outcome: Observation["outcome"];
+      try {
+        outcome = { kind: "value", valueText: await invoke(this, record, invocation, argsText) };
+      } catch (error) {
+        if (tx.conflict !== null) throw error;
+        outcome = { kind: "failed", error: failed(error) };
+      }
+      tx.validate();
+      const nextEndCursor = outcome.kind === "value" ? journal.nextEndCursor : endCursor;
+      settle({
+        outcome,
+        logLines: clean(logLines),
+        endCursor: nextEndCursor,
+        reads: tx.reads.intervals,
+      });
     });
   }
 
-  async runAction(
-    path: string,
-    args: JsonObject,
+  runAction(path: string, args: JsonObject, caller: Caller, options: CallOptions = {}): Promise<CallResult> {
+    return this.prepared("action", path, args, caller, options, async (call) => ({
+      value: await call(null),
+      ts: this.executor.timestamp,
+    }));
+  }
+
+  /** Runs `work`, which calls an HTTP action and sends its answer, as an action called `name`. */
+  async runHttpAction(
+    name: string,
     caller: Caller,
-    options: CallOptions = {},
-  ): Promise<CallResult> {
-    return this.explaining(async (logLines) => {
-      const record = resolveFunction(this, path, "action", caller.admin);
-      const argsText = checkArguments(this, record, args);
-      const invocation = this.invocation(record, caller, null, logLines, options);
-      return {
-        valueText: await invoke(this, record, invocation, argsText),
-        logLines,
-        ts: this.executor.timestamp,
-      };
-    });
+    work: (requestId: string) => Promise<void>,
+  ): Promise<void> {
+    const invocation = this.invocation({ kind: "action", path: name }, caller, null, [], {});
+    await invokeHttp(invocation, () => work(invocation.requestId));
   }
 
   /** Runs a function of any kind. */
@@ -206,17 +253,38 @@ export class Runtime {
       random: seededRandom(this.random.nextUint32()),
       logLines,
       scheduledFunctionId: options.scheduledFunctionId ?? null,
+      journal: options.journal ?? null,
     });
   }
 
-  private async explaining(work: (logLines: string[]) => Promise<CallResult>): Promise<CallResult> {
+  /**
+   * What every kind of call has in common: finds the function, checks its arguments, and lets `run` call it, once
+   * or, after a conflict, again. Lines of a run that did not count are dropped; a failure is explained.
+   */
+  private async prepared(
+    kind: UdfType,
+    path: string,
+    args: JsonObject,
+    caller: Caller,
+    options: CallOptions,
+    run: (
+      call: (tx: Transaction | null) => Promise<string>,
+      logLines: readonly string[],
+    ) => Promise<{ value: string; ts: bigint }>,
+  ): Promise<CallResult> {
     const logLines: string[] = [];
+    const redacted = (): string[] => logLines.map((line) => this.redact(line));
     try {
-      const result = await work(logLines);
-      return { ...result, logLines: result.logLines.map((line) => this.redact(line)) };
+      const record = resolveFunction(this, path, kind, caller.admin);
+      const argsText = checkArguments(this, record, args);
+      const { value, ts } = await run((tx) => {
+        logLines.length = 0;
+        return invoke(this, record, this.invocation(record, caller, tx, logLines, options), argsText);
+      }, logLines);
+      return { valueText: value, logLines: redacted(), ts };
     } catch (error) {
       const failure = toFunctionError(this, error);
-      if (failure instanceof FunctionError) failure.logLines = logLines.map((line) => this.redact(line));
+      if (failure instanceof FunctionError) failure.logLines = redacted();
       throw failure;
     }
   }

@@ -3,6 +3,7 @@
  * globals, so the engine's own Date, fetch and timers are untouched. This keeps functions deterministic; it is
  * not a security boundary (the functions are the operator's own code).
  */
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import { webcrypto } from "node:crypto";
 import { inspect } from "node:util";
 import type { EngineClock } from "./clock.ts";
@@ -42,6 +43,8 @@ export function sandboxGlobals(
     console: functionConsole(),
     process: { env },
     performance: { now: monotonicMs },
+    AsyncLocalStorage,
+    AsyncResource,
   };
   for (const name of ["fetch", "setTimeout", "setInterval"] as const) {
     const real = globalThis[name] as (...args: unknown[]) => unknown;

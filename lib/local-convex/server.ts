@@ -1,29 +1,39 @@
 /**
  * Convex's HTTP API (facts §4) over an engine, for ConvexHttpClient and convex/nextjs. Binds loopback, and
- * answers only requests whose Host header names loopback, so no web page can reach it by DNS tricks.
+ * answers only requests whose Host header names loopback, so no web page can reach it by DNS tricks. HTTP
+ * actions are served below `/http`, and on a port of their own when there is one.
  *
- * Left for later, with their place kept: WebSocket sync (`upgrade`), JWT sign-in (`callerOf`), HTTP actions.
+ * WebSocket upgrades go to `sync/`.
  */
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { callerOf } from "./caller.ts";
 import { FunctionError, RequestError } from "./errors.ts";
 import type { Engine } from "./engine.ts";
+import { serveHttpAction } from "./http-actions.ts";
 import { readJson, sendJson, sendText } from "./http-body.ts";
+import { checkLoopbackHost, checkLoopbackOrigin } from "./loopback.ts";
 import { toCleanJson } from "./clean-json.ts";
 import type { Caller, UdfType } from "./invocation.ts";
 import type { CallResult } from "./runtime.ts";
+import { authenticateWith } from "./sync/authenticate.ts";
+import { SyncServer } from "./sync/sync-server.ts";
 import type { JsonObject, JsonValue } from "./values/json.ts";
 
 export interface ServerOptions {
   host: string;
   port: number;
+  /** A second port, whose every path is an HTTP action's. */
+  sitePort?: number;
   /** Lets its holder run internal functions; absent, nobody can. */
   adminKey?: string;
 }
 
 export interface RunningServer {
   port: number;
+  /** Null when no second port was asked for. */
+  sitePort: number | null;
   close(): Promise<void>;
 }
 
@@ -48,34 +58,62 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
     void serve(engine, options, request, response);
   });
   server.keepAliveTimeout = 65_000;
-  server.on("upgrade", (_request, socket) => {
-    socket.end(
-      "HTTP/1.1 501 Not Implemented\r\nConnection: close\r\n\r\nWebSocket sync is not supported yet.",
-    );
+  const site = options.sitePort === undefined ? null : createSiteServer(engine, options);
+  await listen(server, options.host, options.port, "--port (npm start: --convex-port)");
+  try {
+    if (site !== null) await listen(site, options.host, options.sitePort!, "--site-port");
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  const sync = new SyncServer(engine, {
+    authenticate: authenticateWith(options.adminKey, (token) => engine.authenticator.verifyToken(token)),
+    nowMs: Date.now,
   });
-  await listen(server, options);
+  server.on("upgrade", (request, socket, head) => sync.upgrade(request, socket, head));
   return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    port: portOf(server),
+    sitePort: site === null ? null : portOf(site),
+    async close() {
+      sync.close();
+      await Promise.all([stop(server), ...(site === null ? [] : [stop(site)])]);
+    },
   };
 }
 
-function listen(server: Server, options: ServerOptions): Promise<void> {
+function createSiteServer(engine: Engine, options: ServerOptions): Server {
+  const site = createServer((request, response) => {
+    void (async () => {
+      checkLoopbackHost(request);
+      const { pathname, search } = parseUrl(request.url ?? "/");
+      await serveHttpAction(engine, options.adminKey, pathname + search, request, response);
+    })().catch((error: unknown) => sendFailure(engine, response, error));
+  });
+  site.keepAliveTimeout = 65_000;
+  return site;
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}
+
+function listen(server: Server, host: string, port: number, option: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       reject(
         error.code === "EADDRINUSE"
-          ? new Error(
-              `Port ${options.port} is in use. Choose another with --port (npm start: --convex-port).`,
-            )
+          ? new Error(`Port ${port} is in use. Choose another with ${option}.`)
           : error,
       );
     });
-    server.listen(options.port, options.host, () => resolve());
+    server.listen(port, host, () => resolve());
   });
 }
 
@@ -86,11 +124,14 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    if (!isLoopbackHost(request.headers.host)) {
-      throw new RequestError(403, "ForbiddenHost", "Only requests to a loopback host are answered.");
-    }
+    checkLoopbackHost(request);
     const url = parseUrl(request.url ?? "/");
     const path = url.pathname;
+    if (path === "/http" || path.startsWith("/http/")) {
+      const sitePath = `${path.slice("/http".length) || "/"}${url.search}`;
+      return await serveHttpAction(engine, options.adminKey, sitePath, request, response);
+    }
+    checkLoopbackOrigin(request);
     if (path.startsWith("/api/")) allowOrigin(request, response);
     if (request.method === "OPTIONS") {
       response.writeHead(204);
@@ -122,7 +163,7 @@ async function route(
 ): Promise<void> {
   if (request.method === "GET" && path in PLAIN_PAGES) return sendText(response, 200, PLAIN_PAGES[path]!);
   if (request.method === "GET" && path === "/api/query") {
-    const caller = callerOf(request, options);
+    const caller = await callerOf(engine, options.adminKey, request);
     return answer(engine, response, bodyFromUrl(url), caller, "query");
   }
   if (request.method !== "POST")
@@ -131,13 +172,13 @@ async function route(
     return sendJson(response, 200, JSON.stringify({ ts: encodeTs(engine.timestamp) }));
   if (path === "/api/query_batch") return answerBatch(engine, response, request, options);
   if (path.startsWith("/api/run/")) {
-    const caller = callerOf(request, options);
+    const caller = await callerOf(engine, options.adminKey, request);
     const [file, name] = splitRunPath(path.slice("/api/run/".length));
     const body = parseBody(await readJson(request), "json", `${file}:${name}`);
     return answer(engine, response, body, caller, null);
   }
   if (!(path in CALL_ROUTES)) throw new RequestError(404, "NotFound", `No route for POST ${path}.`);
-  const caller = callerOf(request, options);
+  const caller = await callerOf(engine, options.adminKey, request);
   await answer(engine, response, parseBody(await readJson(request), "json"), caller, CALL_ROUTES[path]!);
 }
 
@@ -164,7 +205,7 @@ async function answerBatch(
   request: IncomingMessage,
   options: ServerOptions,
 ): Promise<void> {
-  const caller = callerOf(request, options);
+  const caller = await callerOf(engine, options.adminKey, request);
   const body = (await readJson(request)) as { queries?: unknown } | null;
   if (!Array.isArray(body?.queries)) throw new RequestError(400, "BadRequest", "`queries` must be an array.");
   const queries = body.queries.map((query) => parseBody(query, "json"));
@@ -248,36 +289,7 @@ function splitRunPath(path: string): [file: string, name: string] {
   return [parts.join("/"), name];
 }
 
-/** Who is calling. Until sign-in lands every bearer token is refused, as an unknown provider would be. */
-function callerOf(request: IncomingMessage, options: ServerOptions): Caller {
-  const caller: Caller = {
-    admin: false,
-    identity: null,
-    ip: request.socket.remoteAddress ?? null,
-    userAgent: request.headers["user-agent"] ?? null,
-  };
-  const header = request.headers.authorization;
-  if (header === undefined) return caller;
-  if (header.startsWith("Convex ")) {
-    if (!sameKey(header.slice("Convex ".length), options.adminKey)) {
-      throw new RequestError(403, "BadAdminKey", "The admin key is not accepted.");
-    }
-    return { ...caller, admin: true };
-  }
-  throw new RequestError(401, "NoAuthProvider", "No auth provider found matching the given token.");
-}
-
-function sameKey(given: string, wanted: string | undefined): boolean {
-  if (wanted === undefined) return false;
-  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-function isLoopbackHost(host: string | undefined): boolean {
-  const name = (host ?? "").replace(/:\d+$/, "");
-  return name === "localhost" || name === "[::1]" || /^127(\.\d{1,3}){3}$/.test(name);
-}
-
+/** Pages of this machine may read the answers; `checkLoopbackOrigin` has refused all others. */
 function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   const { origin } = request.headers;
   if (origin === undefined) return;
@@ -298,6 +310,7 @@ function encodeTs(ts: bigint): string {
 
 function sendFailure(engine: Engine, response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
+    engine.report("http", error);
     response.destroy();
     return;
   }

@@ -5,10 +5,12 @@ import { documents } from "./documents.scenarios.ts";
 import { engines, type EngineName } from "./engines.ts";
 import { exceptions } from "./exceptions.ts";
 import { guards } from "./guards.scenarios.ts";
+import { http } from "./http.scenarios.ts";
+import { identity } from "./identity.scenarios.ts";
 import { jobs } from "./jobs.scenarios.ts";
 import { reads } from "./reads.scenarios.ts";
 
-const topics = { documents, reads, calls, jobs, guards };
+const topics = { documents, reads, calls, jobs, guards, identity, http };
 
 for (const [engineName, open] of Object.entries(engines)) {
   describe(engineName, () => {

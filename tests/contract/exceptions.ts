@@ -23,6 +23,9 @@ const MOCK_DIFFERENCES: Record<string, string> = {
     "facts 3.6: a finished job stays as it is; the mock makes it canceled",
   "a refused fetch or timer points to actions in Convex's own words":
     "facts 3.4: the text of the error; the mock has its own",
+  "the text of a 404 is Convex's": "facts 4: No matching routes found; the mock names the path",
+  "HEAD runs what is routed for GET and has no body":
+    "facts 1.5: HEAD is treated as GET and answered without a body; the mock hands out the body",
 };
 
 /** Where an engine is known to differ. A scenario listed here must fail on that engine, so no entry grows stale. */

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { startEngineProcess } from "../helpers/engine-process.ts";
 import { localBackend, type LocalBackend } from "../helpers/local-backend.ts";
+import { startTestIssuer } from "../helpers/test-issuer.ts";
 
 /*
  * Functions that change: each test writes its own folder, so that schema, crons and code can be replaced.
@@ -147,6 +148,29 @@ describe("reloading", () => {
     expect(await backend!.query("more:hi")).toBe("hi");
     await load;
     expect(await backend!.query<string[]>("notes:all")).toHaveLength(200);
+  });
+
+  test("auth.config is read again; a broken one leaves everything as it is", async () => {
+    const issuer = await startTestIssuer();
+    try {
+      const token = await issuer.sign();
+      const engine = (await open()).engine;
+      expect(await engine.authenticator.verifyToken(token)).toMatchObject({ code: "NoAuthProvider" });
+      const accepting = `export default { providers: [{ domain: "${issuer.url}", applicationID: "convex" }] };`;
+      write("auth.config.ts", accepting);
+      await engine.reload();
+      expect(await engine.authenticator.verifyToken(token)).toMatchObject({ kind: "ok" });
+      write("auth.config.ts", `export default { providers: process.env.NOT_SET };`);
+      await expect(engine.reload()).rejects.toThrow(
+        "Environment variable NOT_SET is used in auth config file",
+      );
+      expect(await engine.authenticator.verifyToken(token)).toMatchObject({ kind: "ok" });
+      write("auth.config.ts", `export default { providers: [] };`);
+      await engine.reload();
+      expect(await engine.authenticator.verifyToken(token)).toMatchObject({ code: "NoAuthProvider" });
+    } finally {
+      await issuer.close();
+    }
   });
 
   test("--watch reloads when a file changes", async () => {
