@@ -1,0 +1,108 @@
+/** Agreements: which plan a customer has and had. A plan change makes a new agreement and ends the old one. */
+import { recordChange } from "./changes.ts";
+import { findPlan, type Feature, type Plan } from "./catalogue.ts";
+import type { Emulator } from "./context.ts";
+import { timedId } from "./ids.ts";
+
+export interface Agreement {
+  readonly id: string;
+  readonly customerId: string;
+  readonly planKey: string;
+  readonly startedAtMs: number;
+  /** Null while it is in force. */
+  readonly endedAtMs: number | null;
+}
+
+interface Row {
+  id: string;
+  customer_id: string;
+  plan_key: string;
+  started_at_ms: number;
+  ended_at_ms: number | null;
+}
+
+const SELECT = "SELECT id, customer_id, plan_key, started_at_ms, ended_at_ms FROM agreements";
+
+/** Gives the customer a plan, ending what they had. The plan must be one of the catalogue. */
+export function startAgreement(emulator: Emulator, customerId: string, planKey: string): Agreement {
+  const { storage } = emulator;
+  const before = currentAgreement(emulator, customerId);
+  if (before !== null) endAgreement(emulator, before);
+  const nowMs = emulator.nowMs();
+  const id = timedId("agreement", nowMs);
+  storage.run(
+    `INSERT INTO agreements (id, customer_id, plan_key, started_at_ms, seq)
+     VALUES (?, ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM agreements))`,
+    id,
+    customerId,
+    planKey,
+    nowMs,
+  );
+  recordChange(emulator, "agreement_created", { customerId, agreementId: id, planKey });
+  if (before !== null) {
+    recordChange(emulator, "plan_changed", {
+      customerId,
+      agreementId: id,
+      planKey,
+      oldPlanKey: before.planKey,
+    });
+  }
+  return findAgreement(emulator, id)!;
+}
+
+export function endAgreement(emulator: Emulator, { id, customerId, planKey }: Agreement): void {
+  emulator.storage.run(
+    "UPDATE agreements SET ended_at_ms = ? WHERE id = ? AND ended_at_ms IS NULL",
+    emulator.nowMs(),
+    id,
+  );
+  recordChange(emulator, "agreement_ended", { customerId, agreementId: id, planKey });
+}
+
+export function currentAgreement({ storage }: Emulator, customerId: string): Agreement | null {
+  return toAgreement(
+    storage.get<Row>(`${SELECT} WHERE customer_id = ? AND ended_at_ms IS NULL ORDER BY seq DESC`, customerId),
+  );
+}
+
+export function findAgreement({ storage }: Emulator, id: string): Agreement | null {
+  return toAgreement(storage.get<Row>(`${SELECT} WHERE id = ?`, id));
+}
+
+/** All agreements of a customer, the one in force first, then the ended ones from the newest. */
+export function agreementsOf({ storage }: Emulator, customerId: string): Agreement[] {
+  return storage
+    .all<Row>(`${SELECT} WHERE customer_id = ? ORDER BY ended_at_ms IS NULL DESC, seq DESC`, customerId)
+    .map((row) => toAgreement(row)!);
+}
+
+export interface Entitlement {
+  readonly id: string;
+  readonly feature: Feature;
+}
+
+/** What an agreement entitles to. The id is of this agreement and feature, and stays the same. */
+export function entitlementsOf({ catalogue }: Emulator, agreement: Agreement | null): Entitlement[] {
+  if (agreement === null) return [];
+  const features = findPlan(catalogue, agreement.planKey)?.features ?? [];
+  return features.map((feature) => ({ id: entitlementId(agreement.id, feature.key), feature }));
+}
+
+export function entitlementId(agreementId: string, featureKey: string): string {
+  return `entitlement_${agreementId.replace(/^agreement_/, "")}_${featureKey}`;
+}
+
+export function planOf({ catalogue }: Emulator, agreement: Agreement): Plan | null {
+  return findPlan(catalogue, agreement.planKey);
+}
+
+function toAgreement(row: Row | null): Agreement | null {
+  if (row === null) return null;
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    planKey: row.plan_key,
+    startedAtMs: row.started_at_ms,
+    endedAtMs: row.ended_at_ms,
+  };
+}

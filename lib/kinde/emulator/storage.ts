@@ -1,0 +1,126 @@
+/**
+ * The one door to the emulator's SQLite file. It knows the tables and how to run statements, not what they mean.
+ * A commit is on disk before the answer goes out, so what was answered is still there after a kill.
+ */
+import { chmodSync } from "node:fs";
+import Database from "better-sqlite3";
+
+/** "KEMU": a file of another program is never written to. */
+const APPLICATION_ID = 0x4b454d55;
+const FORMAT_VERSION = 1;
+
+/** Who writes: keys.ts; users.ts; sessions.ts (codes, sessions, refresh tokens, revoked); billing.ts; portal.ts; meters.ts; changes.ts. */
+const TABLES = `
+  CREATE TABLE signing_keys (kid TEXT PRIMARY KEY, private_pem TEXT NOT NULL, made_at_ms INTEGER NOT NULL,
+    state TEXT NOT NULL);
+  CREATE TABLE users (id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE COLLATE NOCASE, given_name TEXT NOT NULL,
+    family_name TEXT NOT NULL, permissions TEXT NOT NULL, customer_id TEXT NOT NULL UNIQUE,
+    signed_up_at_ms INTEGER NOT NULL, seq INTEGER NOT NULL UNIQUE);
+  CREATE TABLE codes (hash TEXT PRIMARY KEY, grant_json TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE sessions (id TEXT PRIMARY KEY, grant_json TEXT NOT NULL, access_claims TEXT,
+    revoked INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE refresh_tokens (hash TEXT PRIMARY KEY, session_id TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
+    replaced_at_ms INTEGER);
+  CREATE INDEX refresh_tokens_by_expiry ON refresh_tokens (expires_at_ms);
+  CREATE TABLE revoked_tokens (jti TEXT PRIMARY KEY);
+  CREATE TABLE agreements (id TEXT PRIMARY KEY, customer_id TEXT NOT NULL, plan_key TEXT NOT NULL,
+    started_at_ms INTEGER NOT NULL, ended_at_ms INTEGER, seq INTEGER NOT NULL UNIQUE);
+  CREATE INDEX agreements_by_customer ON agreements (customer_id, seq);
+  CREATE TABLE portal_links (hash TEXT PRIMARY KEY, user_id TEXT NOT NULL, return_url TEXT NOT NULL,
+    expires_at_ms INTEGER NOT NULL);
+  CREATE TABLE meter_records (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+    agreement_id TEXT NOT NULL, feature_key TEXT NOT NULL, value TEXT NOT NULL, type TEXT NOT NULL,
+    used_at_ms INTEGER NOT NULL, made_at_ms INTEGER NOT NULL, cycle_start_ms INTEGER NOT NULL, total_after INTEGER);
+  CREATE INDEX meter_records_by_cycle ON meter_records (agreement_id, feature_key, cycle_start_ms, seq);
+  CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, kind TEXT NOT NULL,
+    body TEXT NOT NULL);
+`;
+
+type Value = string | number | null;
+
+/** The file cannot be used. The message is one line. */
+export class StateFileError extends Error {
+  readonly code = "state_file_unusable";
+  override readonly name = "StateFileError";
+}
+
+export class Storage {
+  private readonly statements = new Map<string, Database.Statement>();
+
+  private constructor(private readonly db: Database.Database) {}
+
+  /** Opens or creates the file. Throws StateFileError when it is in use or is no state file of the emulator. */
+  static open(file: string): Storage {
+    let db: Database.Database | null = null;
+    try {
+      db = new Database(file, { timeout: 0 });
+      db.pragma("locking_mode = EXCLUSIVE");
+      db.exec("BEGIN IMMEDIATE");
+      const isNew = db.prepare("SELECT count(*) AS n FROM sqlite_schema").pluck().get() === 0;
+      if (isNew) {
+        db.exec(TABLES);
+        db.pragma(`application_id = ${APPLICATION_ID}`);
+        db.pragma(`user_version = ${FORMAT_VERSION}`);
+      } else if (
+        db.pragma("application_id", { simple: true }) !== APPLICATION_ID ||
+        db.pragma("user_version", { simple: true }) !== FORMAT_VERSION
+      ) {
+        throw new StateFileError(`${file} is not a state file of this emulator; it was left as it is.`);
+      }
+      db.exec("COMMIT");
+      db.pragma("journal_mode = WAL");
+      db.pragma("synchronous = FULL");
+      // It holds the signing key.
+      chmodSync(file, 0o600);
+      return new Storage(db);
+    } catch (error) {
+      db?.close();
+      throw error instanceof StateFileError ? error : explain(error, file);
+    }
+  }
+
+  /** The caller names the columns in SQL and in `Row`, side by side. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+  get<Row>(sql: string, ...values: Value[]): Row | null {
+    return (this.prepared(sql).get(...values) as Row | undefined) ?? null;
+  }
+
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.prepared(sql).all(...values) as Row[];
+  }
+
+  /** Returns how many rows changed. */
+  run(sql: string, ...values: Value[]): number {
+    return this.prepared(sql).run(...values).changes;
+  }
+
+  /** Everything `work` writes, or nothing of it when it throws. */
+  transaction<Result>(work: () => Result): Result {
+    return this.db.transaction(work).immediate();
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  /** The texts are constants of this program, so there are few of them. */
+  private prepared(sql: string): Database.Statement {
+    let statement = this.statements.get(sql);
+    if (statement === undefined) this.statements.set(sql, (statement = this.db.prepare(sql)));
+    return statement;
+  }
+}
+
+function explain(error: unknown, file: string): StateFileError {
+  const { code } = error as { code?: unknown };
+  const because = { cause: error };
+  if (typeof code === "string" && /^SQLITE_(BUSY|LOCKED)/.test(code)) {
+    return new StateFileError(`${file} is in use by another process.`, because);
+  }
+  if (code === "SQLITE_NOTADB" || code === "SQLITE_CORRUPT") {
+    return new StateFileError(`${file} is no database or is damaged; it was left as it is.`, because);
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  return new StateFileError(`${file} cannot be opened: ${text}.`, because);
+}
