@@ -6,10 +6,10 @@ import { FEATURE_TOKENS } from "../lib/gate/types";
 import { parseAnchor } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
 import type { Doc, Id } from "./_generated/dataModel";
-import type { MutationCtx, QueryCtx } from "./_generated/server";
+import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server";
 import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
-import { findBilling, findFixedLimit, findLimit } from "./rows";
+import { findAccountOfUser, findBilling, findFixedLimit, findLimit } from "./rows";
 import { limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
 
 /** Accounts as an operator sees them: creation, fixed limits, job rate, cycle anchor. Every act leaves an audit row. */
@@ -23,7 +23,7 @@ const accountValidator = v.object({
   email: v.union(v.string(), v.null()),
   createdAtMs: v.number(),
   cycleAnchorMs: v.number(),
-  cycleAnchorSource: v.union(v.literal("operator"), v.literal("creation")),
+  cycleAnchorSource: v.union(v.literal("operator"), v.literal("subscription"), v.literal("creation")),
   jobsPerMinute: v.number(),
   provider: providerValidator,
 });
@@ -62,19 +62,24 @@ export const create = operatorMutation({
       nowMs,
     });
     const details = { name: args.name, jobsPerMinute, limitUnits: args.limitUnits ?? null };
-    await recordAct(ctx, { action: "account_created", accountId, details, nowMs });
+    await recordAct(ctx, { actor: ctx.actor, action: "account_created", accountId, details, nowMs });
     const account = await ctx.db.get(accountId);
     return { account: viewAccount(account!, jobsPerMinute) };
   },
 });
 
-/** The rows of a new account on the fixed provider, for operators and for the lab. */
+/**
+ * The rows of a new account: on the fixed provider for operators and the lab, on the billing provider for whoever
+ * signs in.
+ */
 export async function insertAccount(
   ctx: MutationCtx,
   fields: {
     name: string;
     email: string | null;
     source: Doc<"accounts">["source"];
+    kindeUserId?: string;
+    customerId?: string | null;
     anchorMs: number | null;
     jobsPerMinute: number;
     /** Undefined: none is set. Null: unlimited. */
@@ -87,7 +92,10 @@ export async function insertAccount(
     name,
     email,
     source,
-    provider: "fixed",
+    provider: source === "sign_in" ? "kinde" : "fixed",
+    kindeUserId: fields.kindeUserId ?? null,
+    customerId: fields.customerId ?? null,
+    mergedIntoAccountId: null,
     cycleAnchorMs: anchorMs ?? nowMs,
     cycleAnchorSource: anchorMs === null ? "creation" : "operator",
     cycleAnchorFrozenAtMs: null,
@@ -139,11 +147,17 @@ export const setLimit = operatorMutation({
     else await ctx.db.patch(fixed._id, { limitUnits, setAtMs: nowMs });
     const cached = await findLimit(ctx, accountId, feature);
     if (cached !== null) {
-      const read = { limitUnits, readAtMs: nowMs, refreshFailedAtMs: null, refreshRequiredAtMs: null };
+      const read = {
+        limitUnits,
+        readAtMs: nowMs,
+        refreshFailedAtMs: null,
+        refreshFailure: null,
+        refreshRequiredAtMs: null,
+      };
       await ctx.db.patch(cached._id, read);
     }
     const details = { feature, before: fixed?.limitUnits ?? null, wasSet: fixed !== null, after: limitUnits };
-    await recordAct(ctx, { action: "limit_set", accountId, details, nowMs });
+    await recordAct(ctx, { actor: ctx.actor, action: "limit_set", accountId, details, nowMs });
     return { kind: "set" as const, feature, limitUnits, setAtMs: nowMs };
   },
 });
@@ -159,7 +173,13 @@ export const removeLimit = operatorMutation({
     if (fixed !== null) {
       await ctx.db.delete(fixed._id);
       const details = { feature: FEATURE_TOKENS, before: fixed.limitUnits };
-      await recordAct(ctx, { action: "limit_removed", accountId: account._id, details, nowMs: Date.now() });
+      await recordAct(ctx, {
+        actor: ctx.actor,
+        action: "limit_removed",
+        accountId: account._id,
+        details,
+        nowMs: Date.now(),
+      });
     }
     return { kind: "removed" as const };
   },
@@ -176,7 +196,13 @@ export const setRate = operatorMutation({
     checkRate(jobsPerMinute);
     await ctx.db.patch(billing._id, { limitPerMinute: jobsPerMinute });
     const details = { before: billing.limitPerMinute, after: jobsPerMinute };
-    await recordAct(ctx, { action: "rate_set", accountId: account._id, details, nowMs: Date.now() });
+    await recordAct(ctx, {
+      actor: ctx.actor,
+      action: "rate_set",
+      accountId: account._id,
+      details,
+      nowMs: Date.now(),
+    });
     return { kind: "set" as const, account: viewAccount(account, jobsPerMinute) };
   },
 });
@@ -197,7 +223,13 @@ export const setCycleAnchor = operatorMutation({
     const anchor = { cycleAnchorMs: anchorFrom(args.cycleAnchor), cycleAnchorSource: "operator" as const };
     await ctx.db.patch(account._id, anchor);
     const details = { before: account.cycleAnchorMs, after: anchor.cycleAnchorMs };
-    await recordAct(ctx, { action: "cycle_anchor_set", accountId: account._id, details, nowMs: Date.now() });
+    await recordAct(ctx, {
+      actor: ctx.actor,
+      action: "cycle_anchor_set",
+      accountId: account._id,
+      details,
+      nowMs: Date.now(),
+    });
     const billing = await findBilling(ctx, account._id);
     return { kind: "set" as const, account: viewAccount({ ...account, ...anchor }, billing?.limitPerMinute) };
   },
@@ -227,6 +259,17 @@ export const list = operatorQuery({
       accounts.push(viewAccount(account, (await findBilling(ctx, account._id))?.limitPerMinute));
     }
     return { accounts, cursor: page.isDone ? null : page.continueCursor };
+  },
+});
+
+/** For actions, which cannot read the database themselves. Complete: nothing is left to ask the provider for. */
+export const ofUser = internalQuery({
+  args: { kindeUserId: v.string() },
+  returns: v.union(v.object({ accountId: v.id("accounts"), isComplete: v.boolean() }), v.null()),
+  handler: async (ctx, { kindeUserId }) => {
+    const account = await findAccountOfUser(ctx, kindeUserId);
+    if (account === null) return null;
+    return { accountId: account._id, isComplete: account.customerId !== null };
   },
 });
 

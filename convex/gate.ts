@@ -9,7 +9,7 @@ import { FEATURE_TOKENS } from "../lib/gate/types";
 import { cycleAt } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
 import { admitJob, extendJob, previewJob } from "./admission";
-import { keyMutation, keyQuery, refuse } from "./functions";
+import { accountMutation, accountQuery, refuse } from "./functions";
 import { chargeJob, heartbeatJob, settleJob } from "./jobEvents";
 import { findBudget, findLimit, findOwnJob } from "./rows";
 import {
@@ -27,7 +27,7 @@ import {
   settleOutcomeValidator,
 } from "./validators";
 
-/** The gate as an API key sees it: arguments and identity here, rules in lib/gate, writes beside this file. */
+/** The gate as an account sees it: arguments and identity here, rules in lib/gate, writes beside this file. */
 
 /** A listing with a filter looks through this many rows at most before it hands back what it has and a cursor. */
 const LIST_ROWS_READ_MAX = 1_000;
@@ -41,7 +41,7 @@ const admittedValidator = v.object({
   limit: limitViewValidator,
 });
 
-export const admit = keyMutation({
+export const admit = accountMutation({
   scope: "jobs:write",
   args: { key: v.string(), ...requestArgs },
   returns: v.union(admittedValidator, refusedValidator, refreshNeededValidator, refreshPendingValidator),
@@ -52,7 +52,7 @@ export const admit = keyMutation({
   },
 });
 
-export const preview = keyQuery({
+export const preview = accountQuery({
   scope: "jobs:read",
   args: { ...requestArgs, key: v.optional(v.string()), nowMs: v.optional(v.number()) },
   returns: v.union(
@@ -90,7 +90,7 @@ export const preview = keyQuery({
   },
 });
 
-export const charge = keyMutation({
+export const charge = accountMutation({
   scope: "jobs:write",
   args: { jobId: v.string(), step: v.number(), units: v.number(), fence: v.number() },
   returns: v.union(
@@ -116,7 +116,7 @@ export const charge = keyMutation({
   },
 });
 
-export const heartbeat = keyMutation({
+export const heartbeat = accountMutation({
   scope: "jobs:write",
   args: { jobId: v.string(), fence: v.optional(v.number()), takeOver: v.optional(v.boolean()) },
   returns: v.union(
@@ -133,7 +133,7 @@ export const heartbeat = keyMutation({
   },
 });
 
-export const extend = keyMutation({
+export const extend = accountMutation({
   scope: "jobs:write",
   args: { jobId: v.string(), units: v.number(), fence: v.number() },
   returns: v.union(
@@ -154,7 +154,7 @@ export const extend = keyMutation({
   },
 });
 
-export const settle = keyMutation({
+export const settle = accountMutation({
   scope: "jobs:write",
   args: {
     jobId: v.string(),
@@ -178,7 +178,7 @@ export const settle = keyMutation({
   },
 });
 
-export const getJob = keyQuery({
+export const getJob = accountQuery({
   scope: "jobs:read",
   args: { jobId: v.string() },
   returns: v.union(jobViewValidator, v.null()),
@@ -189,7 +189,7 @@ export const getJob = keyQuery({
 });
 
 /** Newest first; with a status, by lease end, latest first. A page may be short and still have a cursor. */
-export const listJobs = keyQuery({
+export const listJobs = accountQuery({
   scope: "jobs:read",
   args: {
     status: v.optional(jobStatusValidator),
@@ -219,7 +219,7 @@ export const listJobs = keyQuery({
   },
 });
 
-export const usage = keyQuery({
+export const usage = accountQuery({
   scope: "usage:read",
   args: { nowMs: v.optional(v.number()) },
   returns: v.object({
@@ -229,6 +229,7 @@ export const usage = keyQuery({
     usedUnits: v.number(),
     heldUnits: v.number(),
     limit: v.union(limitViewValidator, v.null()),
+    limitAgeMs: v.union(v.number(), v.null()),
     freeUnits: v.union(v.number(), v.null()),
     running: v.array(jobViewValidator),
   }),
@@ -250,13 +251,14 @@ export const usage = keyQuery({
       cycle: { name: cycle.name, startMs: cycle.startMs, endMs: cycle.endMs },
       ...budget,
       limit,
+      limitAgeMs: limit === null ? null : nowMs - limit.readAtMs,
       freeUnits: limit === null ? null : freeUnitsOf(limit.limitUnits, budget),
       running: running.map((job) => viewJob(job._id, job)),
     };
   },
 });
 
-export const estimates = keyQuery({
+export const estimates = accountQuery({
   scope: "jobs:read",
   args: { kind: v.optional(v.string()), nowMs: v.optional(v.number()) },
   returns: v.object({

@@ -1,43 +1,103 @@
 import { v } from "convex/values";
 
-import { applyFailedRead, applyRead } from "../lib/gate/limit-cache";
-import { fixedProvider } from "../lib/gate/provider";
-import { parseRefreshLease } from "../lib/gate/refresh-lease";
+import {
+  applyFailedRead,
+  applyRead,
+  emptyLimitRow,
+  grantRefresh,
+  requireRefresh,
+} from "../lib/gate/limit-cache";
+import { fixedProvider, type LimitProvider } from "../lib/gate/provider";
+import { formatRefreshLease, parseRefreshLease } from "../lib/gate/refresh-lease";
+import { FEATURE_TOKENS } from "../lib/gate/types";
+import { kindeProvider } from "../lib/kinde/provider";
+import { must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
-import { internalMutation, internalQuery } from "./_generated/server";
-import { keyAction } from "./functions";
+import type { Id } from "./_generated/dataModel";
+import { type ActionCtx, internalMutation, internalQuery } from "./_generated/server";
+import { accountAction } from "./functions";
+import { customerIdOf, kindeClient } from "./kinde";
 import { findFixedLimit, findLimit } from "./rows";
-import { limitUnitsValidator } from "./validators";
+import { limitUnitsValidator, providerValidator } from "./validators";
+
+/** The refresh of a cached limit: an action reads the provider, mutations store what it answered. */
+
+type Refreshed = { kind: "refreshed" | "failed" };
+const refreshedValidator = v.object({ kind: v.union(v.literal("refreshed"), v.literal("failed")) });
+
+interface Lease {
+  readonly feature: string;
+  readonly fence: number;
+}
 
 /**
- * The refresh of a cached limit. Only the caller that admit gave the refresh lease does any reading; everybody else's
- * call ends at the first check, so one key cannot drive the provider.
+ * Reads the limit for a caller that admit gave the refresh lease. Everybody else's call ends at the first check, so
+ * one key cannot drive the provider.
  */
-export const refresh = keyAction({
+export const refresh = accountAction({
   scope: "jobs:write",
   args: { refreshLease: v.string() },
-  returns: v.object({ kind: v.union(v.literal("refreshed"), v.literal("failed")) }),
-  handler: async (ctx, { refreshLease }): Promise<{ kind: "refreshed" | "failed" }> => {
+  returns: refreshedValidator,
+  handler: async (ctx, { refreshLease }): Promise<Refreshed> => {
     const { accountId } = ctx;
     const lease = parseRefreshLease(refreshLease);
     if (lease === null) return { kind: "failed" };
     const isHeld: boolean = await ctx.runQuery(internal.limits.isLeaseHeld, { accountId, ...lease });
-    if (!isHeld) return { kind: "failed" };
+    return isHeld ? await readAndStore(ctx, accountId, lease) : { kind: "failed" };
+  },
+});
 
-    const provider = fixedProvider((_account, feature) =>
+/**
+ * Asks for a limit read that was sent after this instant, for a customer who comes back from the plan page, and reads
+ * it when nobody else is reading. Whatever comes of it here, the next admission does not pass on the old limit alone.
+ */
+export const refreshNow = accountAction({
+  scope: null,
+  args: {},
+  returns: refreshedValidator,
+  handler: async (ctx): Promise<Refreshed> => await refreshLimit(ctx, ctx.accountId),
+});
+
+/** `refreshNow` for callers inside: sign-in and, later, plan events. */
+export async function refreshLimit(ctx: ActionCtx, accountId: Id<"accounts">): Promise<Refreshed> {
+  const refreshLease: string | null = await ctx.runMutation(internal.limits.requireAndGrant, { accountId });
+  const lease = refreshLease === null ? null : parseRefreshLease(refreshLease);
+  return lease === null ? { kind: "failed" } : await readAndStore(ctx, accountId, lease);
+}
+
+async function readAndStore(ctx: ActionCtx, accountId: Id<"accounts">, lease: Lease): Promise<Refreshed> {
+  const provider = await providerOf(ctx, accountId);
+  // The age of a limit counts from the sending of the request: what changed meanwhile may not be in the answer.
+  const sentAtMs = Date.now();
+  const read = await provider.readLimit(accountId, lease.feature);
+  if (read.kind === "failed") {
+    await ctx.runMutation(internal.limits.storeFailure, { accountId, ...lease, reason: read.reason });
+    return { kind: "failed" };
+  }
+  const { limitUnits, planKey, subscribedAtMs } = read;
+  const stored = { accountId, ...lease, sentAtMs, limitUnits, planKey, subscribedAtMs };
+  await ctx.runMutation(internal.limits.storeRead, stored);
+  return { kind: "refreshed" };
+}
+
+async function providerOf(ctx: ActionCtx, accountId: Id<"accounts">): Promise<LimitProvider> {
+  const name = await ctx.runQuery(internal.limits.providerName, { accountId });
+  if (name === "fixed") {
+    return fixedProvider((_account, feature) =>
       ctx.runQuery(internal.limits.fixedLimit, { accountId, feature }),
     );
-    // The age of a limit counts from the sending of the request: what changed meanwhile may not be in the answer.
-    const sentAtMs = Date.now();
-    const read = await provider.readLimit(accountId, lease.feature);
-    if (read.kind === "failed") {
-      await ctx.runMutation(internal.limits.storeFailure, { accountId, ...lease });
-      return { kind: "failed" };
-    }
-    const { limitUnits } = read;
-    await ctx.runMutation(internal.limits.storeRead, { accountId, ...lease, sentAtMs, limitUnits });
-    return { kind: "refreshed" };
-  },
+  }
+  const client = kindeClient(ctx);
+  return kindeProvider(client, {
+    customerIdOf: () => customerIdOf(ctx, client, accountId),
+  });
+}
+
+export const providerName = internalQuery({
+  args: { accountId: v.id("accounts") },
+  returns: providerValidator,
+  handler: async (ctx, { accountId }) =>
+    must(await ctx.db.get(accountId), `account ${accountId} is gone`).provider,
 });
 
 const leaseArgs = { accountId: v.id("accounts"), feature: v.string(), fence: v.number() };
@@ -51,6 +111,27 @@ export const isLeaseHeld = internalQuery({
   },
 });
 
+/** Marks the cached limit as superseded and grants the refresh lease, unless another caller is reading. */
+export const requireAndGrant = internalMutation({
+  args: { accountId: v.id("accounts") },
+  returns: v.union(v.string(), v.null()),
+  handler: async (ctx, { accountId }) => {
+    const nowMs = Date.now();
+    const account = must(await ctx.db.get(accountId), `account ${accountId} is gone`);
+    const stored = await findLimit(ctx, accountId);
+    const required = requireRefresh(stored ?? emptyLimitRow(account.provider), nowMs);
+    const isBusy = required.refreshLeaseExpiresAtMs !== null && required.refreshLeaseExpiresAtMs > nowMs;
+    const row = isBusy ? required : grantRefresh(required, nowMs);
+    if (stored === null) {
+      await ctx.db.insert("limits", { accountId, feature: FEATURE_TOKENS, ...row });
+    } else {
+      const { refreshRequiredAtMs, refreshFence, refreshLeaseExpiresAtMs } = row;
+      await ctx.db.patch(stored._id, { refreshRequiredAtMs, refreshFence, refreshLeaseExpiresAtMs });
+    }
+    return isBusy ? null : formatRefreshLease(FEATURE_TOKENS, row.refreshFence);
+  },
+});
+
 export const fixedLimit = internalQuery({
   args: { accountId: v.id("accounts"), feature: v.string() },
   returns: v.union(v.object({ limitUnits: limitUnitsValidator }), v.null()),
@@ -61,21 +142,34 @@ export const fixedLimit = internalQuery({
 });
 
 export const storeRead = internalMutation({
-  args: { ...leaseArgs, sentAtMs: v.number(), limitUnits: limitUnitsValidator },
+  args: {
+    ...leaseArgs,
+    sentAtMs: v.number(),
+    limitUnits: limitUnitsValidator,
+    planKey: v.union(v.string(), v.null()),
+    subscribedAtMs: v.union(v.number(), v.null()),
+  },
   returns: v.null(),
-  handler: async (ctx, { accountId, feature, ...read }) => {
+  handler: async (ctx, { accountId, feature, subscribedAtMs, ...read }) => {
     const row = await findLimit(ctx, accountId, feature);
     if (row !== null) await ctx.db.patch(row._id, applyRead(row, read));
+    // Cycles begin where the provider's do, as long as nothing has been counted by another anchor.
+    const account = await ctx.db.get(accountId);
+    if (account === null || subscribedAtMs === null) return null;
+    if (account.cycleAnchorFrozenAtMs !== null || account.cycleAnchorSource !== "creation") return null;
+    const anchor = { cycleAnchorMs: subscribedAtMs, cycleAnchorSource: "subscription" as const };
+    await ctx.db.patch(accountId, anchor);
     return null;
   },
 });
 
 export const storeFailure = internalMutation({
-  args: leaseArgs,
+  args: { ...leaseArgs, reason: v.string() },
   returns: v.null(),
-  handler: async (ctx, { accountId, feature, fence }) => {
+  handler: async (ctx, { accountId, feature, fence, reason }) => {
     const row = await findLimit(ctx, accountId, feature);
-    if (row !== null) await ctx.db.patch(row._id, applyFailedRead(row, fence, Date.now()));
+    const failure = { fence, reason, atMs: Date.now() };
+    if (row !== null) await ctx.db.patch(row._id, applyFailedRead(row, failure));
     return null;
   },
 });

@@ -6,6 +6,22 @@ import type { QueryCtx } from "./_generated/server";
 
 type Reader = Pick<QueryCtx, "db">;
 
+/** The account of a signed-in user. One that was merged into another is never found. */
+export function findAccountOfUser(ctx: Reader, kindeUserId: string): Promise<Doc<"accounts"> | null> {
+  return ctx.db
+    .query("accounts")
+    .withIndex("by_kinde_user", (q) => q.eq("kindeUserId", kindeUserId))
+    .unique();
+}
+
+/** The account of a customer of the billing provider. */
+export function findAccountOfCustomer(ctx: Reader, customerId: string): Promise<Doc<"accounts"> | null> {
+  return ctx.db
+    .query("accounts")
+    .withIndex("by_customer", (q) => q.eq("customerId", customerId))
+    .unique();
+}
+
 export function findJobByKey(
   ctx: Reader,
   accountId: Id<"accounts">,

@@ -5,7 +5,7 @@ import { viewJob } from "../lib/gate/job-view";
 import { internal } from "./_generated/api";
 import type { Doc } from "./_generated/dataModel";
 import { internalMutation, type MutationCtx } from "./_generated/server";
-import { keyMutation } from "./functions";
+import { accountMutation } from "./functions";
 import { chargeJob, expireNow, settleJob } from "./jobEvents";
 import { findOwnJob } from "./rows";
 import { jobViewValidator, notFoundValidator, notRunningValidator } from "./validators";
@@ -42,7 +42,7 @@ export const step = internalMutation({
 });
 
 /** Takes the worker away, as a crash would: the scheduled step goes, and the hold stays until its lease ends. */
-export const kill = keyMutation({
+export const kill = accountMutation({
   scope: "jobs:write",
   args: { jobId: v.string() },
   returns: v.union(

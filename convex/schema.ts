@@ -13,19 +13,34 @@ import {
 const details = v.record(v.string(), v.union(v.string(), v.number(), v.boolean(), v.null()));
 
 export default defineSchema({
-  /** A customer. Written by operators (accounts.ts) and, for throw-away ones, by the lab. */
+  /** A customer. Written by sign-in (signIn.ts), operators (accounts.ts) and, for throw-away ones, by the lab. */
   accounts: defineTable({
     name: v.string(),
     email: v.union(v.string(), v.null()),
     /** "lab" accounts belong to no customer and never reach a meter. */
-    source: v.union(v.literal("operator"), v.literal("lab")),
+    source: v.union(v.literal("sign_in"), v.literal("operator"), v.literal("lab")),
     provider: providerValidator,
+    /** Who signs in to it, by the provider's id. Unique among the accounts that have one. */
+    kindeUserId: v.union(v.string(), v.null()),
+    /** The billing customer of that user, once the provider told it. Unique among the accounts that have one. */
+    customerId: v.union(v.string(), v.null()),
+    /** Set on a row that was found to be the same customer as another one; its ids moved there. */
+    mergedIntoAccountId: v.union(v.id("accounts"), v.null()),
     cycleAnchorMs: v.number(),
-    cycleAnchorSource: v.union(v.literal("operator"), v.literal("creation")),
+    cycleAnchorSource: v.union(v.literal("operator"), v.literal("subscription"), v.literal("creation")),
     /** Set by the first job. From then on the anchor never moves. */
     cycleAnchorFrozenAtMs: v.union(v.number(), v.null()),
     createdAtMs: v.number(),
-  }),
+  })
+    .index("by_kinde_user", ["kindeUserId"])
+    .index("by_customer", ["customerId"]),
+
+  /** The provider's machine token, because functions keep no state of their own. Written by kinde.ts; never public. */
+  providerTokens: defineTable({
+    issuerUrl: v.string(),
+    accessToken: v.string(),
+    expiresAtMs: v.number(),
+  }).index("by_issuer", ["issuerUrl"]),
 
   /** The rate window of an account. Written by the gate; the limit in it by operators. */
   billing: defineTable({
@@ -46,10 +61,13 @@ export default defineSchema({
     feature: v.string(),
     provider: providerValidator,
     limitUnits: limitUnitsValidator,
+    /** The plan that the provider named together with the limit. */
+    planKey: v.union(v.string(), v.null()),
     readAtMs: v.union(v.number(), v.null()),
     refreshFence: v.number(),
     refreshLeaseExpiresAtMs: v.union(v.number(), v.null()),
     refreshFailedAtMs: v.union(v.number(), v.null()),
+    refreshFailure: v.union(v.string(), v.null()),
     refreshRequiredAtMs: v.union(v.number(), v.null()),
   }).index("by_account_feature", ["accountId", "feature"]),
 

@@ -71,26 +71,8 @@ export const jobFields = {
   runner: v.union(runnerPlanValidator, v.null()),
 };
 
-export const jobViewValidator = v.object({
-  id: v.string(),
-  key: v.string(),
-  kind: v.string(),
-  feature: v.string(),
-  status: jobStatusValidator,
-  requestedUnits: v.number(),
-  heldUnits: v.number(),
-  usedUnits: v.number(),
-  returnedUnits: v.number(),
-  overCapUnits: v.number(),
-  step: v.number(),
-  fence: v.number(),
-  leaseMs: v.number(),
-  leaseExpiresAtMs: v.number(),
-  cycle: v.string(),
-  startedAtMs: v.number(),
-  endedAtMs: v.union(v.number(), v.null()),
-  runner: v.union(runnerPlanValidator, v.null()),
-});
+const { fingerprint: _fingerprint, lastStepUnits: _lastStepUnits, ...shownJobFields } = jobFields;
+export const jobViewValidator = v.object({ id: v.string(), ...shownJobFields, returnedUnits: v.number() });
 
 /** Null means unlimited. */
 export const limitUnitsValidator = v.union(v.number(), v.null());

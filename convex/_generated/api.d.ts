@@ -24,6 +24,7 @@ import type * as gate from "../gate.js";
 import type * as health from "../health.js";
 import type * as jobEnds from "../jobEnds.js";
 import type * as jobEvents from "../jobEvents.js";
+import type * as kinde from "../kinde.js";
 import type * as lab from "../lab.js";
 import type * as limits from "../limits.js";
 import type * as ops from "../ops.js";
@@ -32,6 +33,7 @@ import type * as reviews from "../reviews.js";
 import type * as rows from "../rows.js";
 import type * as runner from "../runner.js";
 import type * as runs from "../runs.js";
+import type * as signIn from "../signIn.js";
 import type * as sweeper from "../sweeper.js";
 import type * as validators from "../validators.js";
 
@@ -55,6 +57,7 @@ declare const fullApi: ApiFromModules<{
   health: typeof health;
   jobEnds: typeof jobEnds;
   jobEvents: typeof jobEvents;
+  kinde: typeof kinde;
   lab: typeof lab;
   limits: typeof limits;
   ops: typeof ops;
@@ -63,6 +66,7 @@ declare const fullApi: ApiFromModules<{
   rows: typeof rows;
   runner: typeof runner;
   runs: typeof runs;
+  signIn: typeof signIn;
   sweeper: typeof sweeper;
   validators: typeof validators;
 }>;

@@ -1,28 +1,13 @@
-import type { Job, JobStatus, RunnerPlan } from "./types.ts";
+import type { Job } from "./types.ts";
 
-/** A job as every answer shows it. */
-export interface JobView {
+/** A job as every answer shows it: its facts without those that only tell repeats apart. */
+export interface JobView extends Omit<Job, "fingerprint" | "lastStepUnits"> {
   readonly id: string;
-  readonly key: string;
-  readonly kind: string;
-  readonly feature: string;
-  readonly status: JobStatus;
-  readonly requestedUnits: number;
-  readonly heldUnits: number;
-  readonly usedUnits: number;
   /** What came back of the hold at the end; 0 while the job runs. */
   readonly returnedUnits: number;
-  readonly overCapUnits: number;
-  readonly step: number;
-  readonly fence: number;
-  readonly leaseMs: number;
-  readonly leaseExpiresAtMs: number;
-  readonly cycle: string;
-  readonly startedAtMs: number;
-  readonly endedAtMs: number | null;
-  readonly runner: RunnerPlan | null;
 }
 
+/** Field by field: a stored document has more than the facts, and none of that may show. */
 export function viewJob(id: string, job: Job): JobView {
   return {
     id,

@@ -17,12 +17,16 @@ export interface LimitRow {
   readonly provider: ProviderName;
   /** The last limit read; null means unlimited. Without meaning while `readAtMs` is null. */
   readonly limitUnits: number | null;
+  /** The plan that the provider named with it; null when it names none. */
+  readonly planKey: string | null;
   /** When the request that brought `limitUnits` was sent; null before the first read. */
   readonly readAtMs: number | null;
   /** Number of the last refresh lease; rises with each one granted. */
   readonly refreshFence: number;
   readonly refreshLeaseExpiresAtMs: number | null;
   readonly refreshFailedAtMs: number | null;
+  /** Why the last refresh failed, for operators; null when it did not. */
+  readonly refreshFailure: string | null;
   /** A plan change asks for a read sent at or after this instant. */
   readonly refreshRequiredAtMs: number | null;
 }
@@ -38,10 +42,12 @@ export function emptyLimitRow(provider: ProviderName): LimitRow {
   return {
     provider,
     limitUnits: null,
+    planKey: null,
     readAtMs: null,
     refreshFence: 0,
     refreshLeaseExpiresAtMs: null,
     refreshFailedAtMs: null,
+    refreshFailure: null,
     refreshRequiredAtMs: null,
   };
 }
@@ -83,6 +89,11 @@ export function grantRefresh(row: LimitRow, nowMs: number): LimitRow {
   return { ...row, refreshFence: row.refreshFence + 1, refreshLeaseExpiresAtMs: nowMs + REFRESH_LEASE_MS };
 }
 
+/** Asks for a read sent at or after `nowMs`. The limit that is known keeps its age and serves while none can be had. */
+export function requireRefresh(row: LimitRow, nowMs: number): LimitRow {
+  return { ...row, refreshRequiredAtMs: nowMs };
+}
+
 /**
  * What a limit that was read by a request sent at `sentAtMs` changes. A read sent before the stored one changes
  * nothing; one sent before `refreshRequiredAtMs` is stored but leaves the requirement standing. A late read of a
@@ -90,7 +101,12 @@ export function grantRefresh(row: LimitRow, nowMs: number): LimitRow {
  */
 export function applyRead(
   row: LimitRow,
-  read: { readonly fence: number; readonly sentAtMs: number; readonly limitUnits: number | null },
+  read: {
+    readonly fence: number;
+    readonly sentAtMs: number;
+    readonly limitUnits: number | null;
+    readonly planKey: string | null;
+  },
 ): Partial<LimitRow> {
   const lease = read.fence === row.refreshFence ? { refreshLeaseExpiresAtMs: null } : {};
   if (row.readAtMs !== null && read.sentAtMs < row.readAtMs) return lease;
@@ -98,13 +114,23 @@ export function applyRead(
   return {
     ...lease,
     limitUnits: read.limitUnits,
+    planKey: read.planKey,
     readAtMs: read.sentAtMs,
     refreshFailedAtMs: null,
+    refreshFailure: null,
     refreshRequiredAtMs: required !== null && read.sentAtMs < required ? required : null,
   };
 }
 
 /** What a failed read changes. Only the holder of the lease may say that the provider cannot be read. */
-export function applyFailedRead(row: LimitRow, fence: number, nowMs: number): Partial<LimitRow> {
-  return fence === row.refreshFence ? { refreshLeaseExpiresAtMs: null, refreshFailedAtMs: nowMs } : {};
+export function applyFailedRead(
+  row: LimitRow,
+  failure: { readonly fence: number; readonly atMs: number; readonly reason: string },
+): Partial<LimitRow> {
+  if (failure.fence !== row.refreshFence) return {};
+  return {
+    refreshLeaseExpiresAtMs: null,
+    refreshFailedAtMs: failure.atMs,
+    refreshFailure: failure.reason,
+  };
 }

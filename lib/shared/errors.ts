@@ -1,8 +1,10 @@
 /**
  * Codes of a broken contract: the caller was wrong, not unlucky. Expected outcomes are returned as unions on `kind`
- * and never use these. `server_refused`: our own server shows a wrong secret, which no caller of it can mend. `convex/` turns them into a `ConvexError` whose data is this shape.
+ * and never use these. `server_refused`: our own server shows a wrong secret, which no caller of it can mend.
+ * `no_account`: a valid sign-in whose account is not made yet. `convex/` turns them into a `ConvexError` whose data is
+ * this shape.
  */
-export type ContractCode = "server_refused" | "unauthorized" | "forbidden" | "invalid";
+export type ContractCode = "server_refused" | "unauthorized" | "no_account" | "forbidden" | "invalid";
 
 /** The data of a thrown contract error. The caller matches on the code, never on the message. */
 export interface ContractError {

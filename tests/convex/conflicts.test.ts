@@ -57,6 +57,8 @@ test.skipIf(hasNoConflicts)(
     expect(admitted).toBeLessThanOrEqual(300);
     expect(await tenant.usage()).toMatchObject({ heldUnits: admitted * 10 });
   },
+  // Hundreds of conflicts on one row are work; a busy machine takes its time over them.
+  120_000,
 );
 
 test("a caller has as many tries as the rule says", () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { type Backend, createBackend } from "../helpers/backend.ts";
+import { type Backend, createBackend, SERVER_SECRET } from "../helpers/backend.ts";
 import { createTenant, operatorOf } from "../helpers/tenant.ts";
 
 interface LabRun {
@@ -19,6 +19,28 @@ beforeEach(async () => {
   backend = await createBackend();
 });
 afterEach(() => backend.close());
+
+describe("the warm-up account", () => {
+  test("is one lab account for an installation, found again by its key, and runs through the gate", async () => {
+    const operator = operatorOf(backend);
+    const keyHash = "ab".repeat(32);
+    const args = { keyHashNew: keyHash, prefix: "hf_live_warm" };
+    await operator.mutation("lab:openWarmUp", args);
+    await operator.mutation("lab:openWarmUp", args);
+    const { accounts } = await operator.query<{ accounts: { name: string }[] }>("accounts:list", {
+      cursor: null,
+      limit: 10,
+    });
+    expect(accounts.map(({ name }) => name)).toEqual(["Start-up warm-up"]);
+    const admitted = await backend.mutation("gate:admit", {
+      serverSecret: SERVER_SECRET,
+      keyHash,
+      key: "k",
+      units: 1,
+    });
+    expect(admitted).toMatchObject({ kind: "admitted", job: { heldUnits: 1 } });
+  });
+});
 
 describe("Concurrency Lab", () => {
   const five = { jobs: 5, units: 40_000, limitUnits: 100_000, steps: 4, stepMs: 200 };

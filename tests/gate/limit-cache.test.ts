@@ -63,14 +63,16 @@ describe("judgeLimit", () => {
 });
 
 describe("applyRead", () => {
-  const read = { fence: 1, sentAtMs: NOW_MS, limitUnits: 500 };
+  const read = { fence: 1, sentAtMs: NOW_MS, limitUnits: 500, planKey: "pro" };
 
   test("stores the limit with the instant at which it was asked for, and gives the lease back", () => {
     expect(applyRead(makeLimitRow({ ...neverRead, ...leased, ...failed }), read)).toEqual({
       limitUnits: 500,
+      planKey: "pro",
       readAtMs: NOW_MS,
       refreshLeaseExpiresAtMs: null,
       refreshFailedAtMs: null,
+      refreshFailure: null,
       refreshRequiredAtMs: null,
     });
   });
@@ -89,6 +91,6 @@ describe("applyRead", () => {
   test("a caller that lost its lease cannot end the lease of the next", () => {
     const row = makeLimitRow({ ...neverRead, ...leased, refreshFence: 2 });
     expect(applyRead(row, read)).not.toHaveProperty("refreshLeaseExpiresAtMs");
-    expect(applyFailedRead(row, 1, NOW_MS)).toEqual({});
+    expect(applyFailedRead(row, { fence: 1, atMs: NOW_MS, reason: "down" })).toEqual({});
   });
 });

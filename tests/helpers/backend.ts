@@ -1,11 +1,22 @@
 import { convexTestBackend } from "./convex-test-backend.ts";
 import { holdfastBackend } from "./holdfast-backend.ts";
 
-/** A running deployment of `convex/` with a clock that the test moves. The tests know no engine but this. */
-export interface Backend {
+export interface Calls {
   query<Answer>(path: string, args: Record<string, unknown>): Promise<Answer>;
   mutation<Answer>(path: string, args: Record<string, unknown>): Promise<Answer>;
   action<Answer>(path: string, args: Record<string, unknown>): Promise<Answer>;
+}
+
+/** What a verified token says: the user, and the permissions claim. */
+export interface Identity {
+  readonly subject: string;
+  readonly permissions?: string[];
+}
+
+/** A running deployment of `convex/` with a clock that the test moves. The tests know no engine but this. */
+export interface Backend extends Calls {
+  /** The calls of a browser with that user's token. */
+  as(identity: Identity): Calls;
   /** Moves the clock and runs what falls due on the way, scheduled functions and crons, in order of their time. */
   advanceMs(ms: number): Promise<void>;
   nowMs(): number;
@@ -26,11 +37,14 @@ export interface StoredRow {
 export const SERVER_SECRET = "a".repeat(64);
 export const SERVER_SECRET_BEFORE = "b".repeat(64);
 export const OPERATOR_KEY_HASH = "0f".repeat(32);
+/** Nothing listens there; tests that sign in bring their own issuer. */
+export const KINDE_ISSUER_URL = "http://127.0.0.1:3220";
 
 /** The environment that every backend gives to the functions. */
 export const BACKEND_ENV = {
   HOLDFAST_SERVER_SECRETS: `${SERVER_SECRET},${SERVER_SECRET_BEFORE}`,
   HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
+  KINDE_ISSUER_URL,
 };
 
 export interface BackendOptions {

@@ -44,6 +44,14 @@ export async function convexTestBackend({ startMs = START_MS }: BackendOptions):
     query: (path, args) => deployment.query(makeFunctionReference<"query">(path), args),
     mutation: (path, args) => deployment.mutation(makeFunctionReference<"mutation">(path), args),
     action: (path, args) => deployment.action(makeFunctionReference<"action">(path), args),
+    as({ subject, permissions = [] }) {
+      const user = deployment.withIdentity({ subject, permissions });
+      return {
+        query: (path, args) => user.query(makeFunctionReference<"query">(path), args),
+        mutation: (path, args) => user.mutation(makeFunctionReference<"mutation">(path), args),
+        action: (path, args) => user.action(makeFunctionReference<"action">(path), args),
+      };
+    },
     nowMs: () => Date.now(),
     async advanceMs(ms) {
       const targetMs = Date.now() + ms;

@@ -52,8 +52,11 @@ export async function startEngineProcess(
 }
 
 /** Runs `main.ts` until it ends by itself. */
-export async function runEngineProcess(args: Record<string, string | true>): Promise<EndedProcess> {
-  const { child, stderr, ended } = launch(args, {});
+export async function runEngineProcess(
+  args: Record<string, string | true>,
+  env: Record<string, string> = {},
+): Promise<EndedProcess> {
+  const { child, stderr, ended } = launch(args, env);
   const timer = setTimeout(() => child.kill("SIGKILL"), READY_WITHIN_MS);
   const code = await ended;
   clearTimeout(timer);

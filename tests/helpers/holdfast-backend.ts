@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import { SYSTEM_CALLER } from "../../lib/local-convex/invocation.ts";
 import { BACKEND_ENV, type Backend, type BackendOptions } from "./backend.ts";
 import { localBackend } from "./local-backend.ts";
 
@@ -18,5 +19,12 @@ export async function holdfastBackend(options: BackendOptions): Promise<Backend>
     },
   });
   await backend.engine.settled();
-  return { ...backend, conflictCount: () => backend.engine.counts.conflicts };
+  return {
+    ...backend,
+    as({ subject, permissions = [] }) {
+      const identity = { tokenIdentifier: `test|${subject}`, issuer: "test", subject, permissions };
+      return backend.as({ ...SYSTEM_CALLER, admin: false, identity });
+    },
+    conflictCount: () => backend.engine.counts.conflicts,
+  };
 }

@@ -20,11 +20,16 @@ export interface LocalBackendOptions extends Partial<Omit<EngineOptions, "clock"
   caller?: Caller;
 }
 
-/** The local engine on a manual clock; a fresh database file unless `dataFile` names one. */
-export interface LocalBackend {
+export interface LocalCalls {
   query: <Answer>(path: string, args?: Record<string, unknown>) => Promise<Answer>;
   mutation: <Answer>(path: string, args?: Record<string, unknown>) => Promise<Answer>;
   action: <Answer>(path: string, args?: Record<string, unknown>) => Promise<Answer>;
+}
+
+/** The local engine on a manual clock; a fresh database file unless `dataFile` names one. */
+export interface LocalBackend extends LocalCalls {
+  /** The same engine, called by somebody else. */
+  as(caller: Caller): LocalCalls;
   /** Moves the clock and runs what falls due on the way, scheduled functions and crons, in order of their time. */
   advanceMs(ms: number): Promise<void>;
   nowMs(): number;
@@ -50,10 +55,15 @@ export async function localBackend(options: LocalBackendOptions): Promise<LocalB
   const engine = await createEngine({ seed: 1, ...engineOptions, dataFile, clock });
   const { storage, catalog, executor } = engine.runtime;
 
-  return {
+  const as = (caller: Caller): LocalCalls => ({
     query: (path, args) => decoded(engine.query(path, encoded(args), caller)),
     mutation: (path, args) => decoded(engine.mutation(path, encoded(args), caller)),
     action: (path, args) => decoded(engine.action(path, encoded(args), caller)),
+  });
+
+  return {
+    ...as(caller),
+    as,
     nowMs: () => clock.nowMs(),
     async advanceMs(ms) {
       const targetMs = clock.nowMs() + ms;

@@ -1,0 +1,130 @@
+import { v } from "convex/values";
+
+import { JOBS_PER_MINUTE_DEFAULT } from "../lib/gate/rate";
+import { internal } from "./_generated/api";
+import type { Doc, Id } from "./_generated/dataModel";
+import { internalMutation, type MutationCtx } from "./_generated/server";
+import { insertAccount } from "./accounts";
+import { recordAct } from "./auditLog";
+import { signedInAction, signedInQuery } from "./functions";
+import { kindeClient } from "./kinde";
+import { refreshLimit } from "./limits";
+import { findAccountOfCustomer, findAccountOfUser, findLimit } from "./rows";
+import { providerValidator } from "./validators";
+
+/** Sign-in: whoever holds a valid token gets exactly one account, however many tabs ask at once. */
+
+const accountViewValidator = v.object({
+  id: v.string(),
+  name: v.string(),
+  email: v.union(v.string(), v.null()),
+  provider: providerValidator,
+  planKey: v.union(v.string(), v.null()),
+  isOperator: v.boolean(),
+});
+
+/** The account of the caller; null until `enter` has made it. */
+export const me = signedInQuery({
+  args: {},
+  returns: v.union(accountViewValidator, v.null()),
+  handler: async (ctx) => {
+    const { kindeUserId, isOperator } = ctx.signedIn;
+    const account = await findAccountOfUser(ctx, kindeUserId);
+    if (account === null) return null;
+    const { _id: id, name, email, provider } = account;
+    const limit = await findLimit(ctx, id);
+    return { id, name, email, provider, planKey: limit?.planKey ?? null, isOperator };
+  },
+});
+
+/**
+ * Makes the account of the caller, or finds it. The customer id is read first, so that an account which a billing
+ * event made before the first sign-in is found by it. A provider that does not answer does not keep anybody out: the
+ * account is then made without a customer id, which the next limit read looks up.
+ */
+export const enter = signedInAction({
+  args: {},
+  returns: v.object({ accountId: v.string() }),
+  handler: async (ctx): Promise<{ accountId: string }> => {
+    const { kindeUserId } = ctx.signedIn;
+    const known: { accountId: Id<"accounts">; isComplete: boolean } | null = await ctx.runQuery(
+      internal.accounts.ofUser,
+      { kindeUserId },
+    );
+    if (known?.isComplete === true) return { accountId: known.accountId };
+    const found = await kindeClient(ctx).findCustomer({ userId: kindeUserId });
+    const customer = found.kind === "found" ? found : { customerId: null, email: null };
+    const accountId: Id<"accounts"> = await ctx.runMutation(internal.signIn.link, {
+      kindeUserId,
+      customerId: customer.customerId,
+      email: customer.email,
+    });
+    await refreshLimit(ctx, accountId);
+    return { accountId };
+  },
+});
+
+/**
+ * The one place that ties a user and a customer to an account. Looks both ids up: none found makes a row, one found is
+ * completed, two found are merged, all in this transaction.
+ */
+export const link = internalMutation({
+  args: {
+    kindeUserId: v.string(),
+    customerId: v.union(v.string(), v.null()),
+    email: v.union(v.string(), v.null()),
+  },
+  returns: v.id("accounts"),
+  handler: async (ctx, { kindeUserId, customerId, email }) => {
+    const byUser = await findAccountOfUser(ctx, kindeUserId);
+    const byCustomer = customerId === null ? null : await findAccountOfCustomer(ctx, customerId);
+    if (byUser !== null && byCustomer !== null && byUser._id !== byCustomer._id) {
+      await mergeInto(ctx, byUser, byCustomer);
+    }
+    const known = byUser ?? byCustomer;
+    if (known === null) {
+      const nowMs = Date.now();
+      return await insertAccount(ctx, {
+        name: email ?? "Customer",
+        email,
+        source: "sign_in",
+        kindeUserId,
+        customerId,
+        anchorMs: null,
+        jobsPerMinute: JOBS_PER_MINUTE_DEFAULT,
+        limitUnits: undefined,
+        nowMs,
+      });
+    }
+    await ctx.db.patch(known._id, {
+      kindeUserId,
+      customerId: customerId ?? known.customerId,
+      email: email ?? known.email,
+      name: email ?? known.name,
+    });
+    return known._id;
+  },
+});
+
+/**
+ * Merges the row that a billing event made into the row of the user. Nobody could sign in to the former, so it has
+ * neither jobs nor entries of its own; the ledger is never moved. The row stays as a pointer, without its ids.
+ */
+async function mergeInto(
+  ctx: MutationCtx,
+  survivor: Doc<"accounts">,
+  merged: Doc<"accounts">,
+): Promise<void> {
+  await ctx.db.patch(merged._id, {
+    kindeUserId: null,
+    customerId: null,
+    mergedIntoAccountId: survivor._id,
+  });
+  await recordAct(ctx, {
+    actor: "sign-in",
+    action: "accounts_merged",
+    accountId: survivor._id,
+    details: { mergedAccountId: merged._id },
+    nowMs: Date.now(),
+  });
+}
