@@ -1,29 +1,10 @@
 import type { NextConfig } from "next";
+import { staticPolicy } from "./lib/server/content-security.ts";
+import { securityHeaders } from "./lib/server/security-headers.ts";
 
 const isDevelopment = process.env.NODE_ENV === "development";
-
-// Next writes inline scripts for its own data, so scripts need 'unsafe-inline' until pages get nonces; nothing from
-// another host runs either way. The dev server also evaluates code and keeps a WebSocket to itself open.
-const contentSecurityPolicy = [
-  "default-src 'self'",
-  `script-src 'self' 'unsafe-inline'${isDevelopment ? " 'unsafe-eval'" : ""}`,
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  `connect-src 'self'${isDevelopment ? " ws:" : ""}`,
-  "object-src 'none'",
-  "base-uri 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-const securityHeaders = [
-  { key: "Content-Security-Policy", value: contentSecurityPolicy },
-  { key: "X-Content-Type-Options", value: "nosniff" },
-  { key: "X-Frame-Options", value: "DENY" },
-  { key: "Referrer-Policy", value: "strict-origin-when-cross-origin" },
-  { key: "Permissions-Policy", value: "camera=(), microphone=(), geolocation=()" },
-  { key: "Cross-Origin-Opener-Policy", value: "same-origin" },
-];
+const everywhere = entriesOf(securityHeaders);
+const pages = entriesOf({ "Content-Security-Policy": staticPolicy({ isDevelopment }) });
 
 const config: NextConfig = {
   poweredByHeader: false,
@@ -33,7 +14,15 @@ const config: NextConfig = {
   turbopack: { root: import.meta.dirname },
   outputFileTracingRoot: import.meta.dirname,
   // eslint-disable-next-line require-await -- the type asks for a promise
-  headers: async () => [{ source: "/:path*", headers: securityHeaders }],
+  headers: async () => [
+    { source: "/:path*", headers: everywhere },
+    // proxy.ts writes a policy of its own for the live screens; two would both have to be met.
+    { source: "/((?!app(?:/|$)|ops(?:/|$)).*)", headers: pages },
+  ],
 };
+
+function entriesOf(headers: Readonly<Record<string, string>>): { key: string; value: string }[] {
+  return Object.entries(headers).map(([key, value]) => ({ key, value }));
+}
 
 export default config;

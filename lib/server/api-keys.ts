@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { PlainRequest } from "./http.ts";
 
 /** Random bytes behind a key: 256 bits, 43 characters of base64url. */
 const KEY_BYTES = 32;
@@ -34,7 +35,7 @@ export type Credential =
   | { readonly kind: "malformed" };
 
 /** Reads `Authorization: Bearer hf_…`. Whether the key exists is decided by the backend, from its hash. */
-export function readCredential(headers: Headers): Credential {
+export function readCredential(headers: PlainRequest["headers"]): Credential {
   const header = headers.get("authorization");
   if (header === null || header.trim() === "") return { kind: "missing" };
   const token = BEARER.exec(header)?.[1];

@@ -1,13 +1,14 @@
 import { problemResponse } from "./api/answers.ts";
 import type { ServerDeps } from "./deps.ts";
+import type { Answer, PlainRequest } from "./http.ts";
 import { ConfigurationError, logLine, processDeps } from "./process-deps.ts";
 
 /**
  * Gives a handler the dependencies of this process. A process that is not configured answers `unavailable` and names
  * the missing variable in its log only.
  */
-export function guarded(handler: (request: Request, deps: ServerDeps) => Promise<Response>) {
-  return async (request: Request): Promise<Response> => {
+export function guarded(handler: (request: PlainRequest, deps: ServerDeps) => Promise<Answer>) {
+  return async (request: PlainRequest): Promise<Answer> => {
     let deps: ServerDeps;
     try {
       deps = processDeps();

@@ -1,5 +1,6 @@
 import { jsonResponse } from "./api/answers.ts";
 import { checkHealth, type HealthReport } from "./health.ts";
+import type { PlainResponse } from "./http.ts";
 import { ConfigurationError, processDeps } from "./process-deps.ts";
 import type { ConvexGateway } from "./convex.ts";
 
@@ -16,7 +17,7 @@ export async function currentHealth(): Promise<HealthReport> {
  * `GET /api/health`, without a key. 503 only when a part that requests need is down: a late sweeper is shown as
  * `degraded` with 200, because admissions still work and restarting the web process would not help.
  */
-export async function healthResponse(): Promise<Response> {
+export async function healthResponse(): Promise<PlainResponse> {
   const report = await currentHealth();
   return jsonResponse(report, report.status === "down" ? 503 : 200);
 }

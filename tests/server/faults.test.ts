@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createConvexGateway } from "../../lib/server/convex.ts";
 import { handleApi } from "../../lib/server/api/router.ts";
+import { toResponse } from "../../lib/server/http.ts";
 import { API_KEY, SERVER_SECRET, apiHarness } from "./helpers/api.ts";
 import { hashApiKey } from "../../lib/server/api-keys.ts";
 import { JOB_ID, job, limit } from "./helpers/samples.ts";
@@ -81,7 +82,7 @@ describe("a backend that does not do the work is unavailable, with Retry-After (
     const request = new Request("http://localhost/api/v1/usage", {
       headers: { authorization: `Bearer ${API_KEY}` },
     });
-    const response = await handleApi(request, { ...api.deps, convex });
+    const response = toResponse(await handleApi(request, { ...api.deps, convex }));
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ code: "unavailable" });
   });

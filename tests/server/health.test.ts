@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { healthResponse } from "../../lib/server/health-response.ts";
+import { toResponse } from "../../lib/server/http.ts";
 import { SERVER_SECRET, apiHarness } from "./helpers/api.ts";
 
 const api = await apiHarness();
@@ -23,7 +24,7 @@ afterEach(() => {
 });
 
 async function check() {
-  const response = await healthResponse();
+  const response = toResponse(await healthResponse());
   return { status: response.status, headers: response.headers, json: await response.json() };
 }
 

@@ -137,6 +137,11 @@ export const usage = z.object({
   usedUnits: z.number().int(),
   heldUnits: z.number().int(),
   limit: limit.nullable(),
+  limitAgeMs: z
+    .number()
+    .int()
+    .nullable()
+    .describe("How long ago the limit was asked for; null when it is not known"),
   freeUnits: z.number().int().nullable().describe("null when the limit is unlimited or unknown"),
   running: z.array(job),
 });

@@ -1,3 +1,4 @@
+import type { PlainResponse } from "../http.ts";
 import { makeProblem, type FieldError, type ProblemCode } from "../../shared/problem.ts";
 
 // An answer is about one account at one instant, so nothing between us and the caller may keep it.
@@ -7,8 +8,8 @@ const PROBLEM_HEADERS = { "content-type": "application/problem+json", "cache-con
 /** Shortest wait that is worth naming in a Retry-After header, which counts whole seconds. */
 const RETRY_AFTER_MIN_SECONDS = 1;
 
-export function jsonResponse(body: unknown, status = 200): Response {
-  return new Response(JSON.stringify(body), { status, headers: JSON_HEADERS });
+export function jsonResponse(body: unknown, status = 200): PlainResponse {
+  return { status, headers: JSON_HEADERS, text: JSON.stringify(body) };
 }
 
 export interface ProblemOptions {
@@ -21,7 +22,11 @@ export interface ProblemOptions {
 }
 
 /** An `application/problem+json` answer; status and title come from the code. */
-export function problemResponse(code: ProblemCode, detail: string, options: ProblemOptions = {}): Response {
+export function problemResponse(
+  code: ProblemCode,
+  detail: string,
+  options: ProblemOptions = {},
+): PlainResponse {
   const extra: Record<string, unknown> = { ...options.extra };
   if (options.errors) extra.errors = options.errors;
   const headers: Record<string, string> = { ...PROBLEM_HEADERS, ...options.headers };
@@ -32,7 +37,7 @@ export function problemResponse(code: ProblemCode, detail: string, options: Prob
     );
   }
   const problem = makeProblem(code, detail, extra);
-  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+  return { status: problem.status, headers, text: JSON.stringify(problem) };
 }
 
 /** Thrown where a request cannot be answered otherwise; the router turns it into its problem response. */
@@ -47,7 +52,7 @@ export class ApiProblem extends Error {
     this.options = options;
   }
 
-  toResponse(): Response {
+  toResponse(): PlainResponse {
     return problemResponse(this.code, this.message, this.options);
   }
 }

@@ -1,3 +1,4 @@
+import type { PlainRequest } from "../http.ts";
 import { ApiProblem } from "./answers.ts";
 import { spoilRoundedNumbers } from "./exact-numbers.ts";
 
@@ -11,7 +12,7 @@ const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)/i;
  * the maximum, so it is never held in memory whole. `optional` lets an empty body stand for `{}`.
  * Throws `ApiProblem` (`too_large`, `invalid`).
  */
-export async function readJsonBody(request: Request, optional: boolean): Promise<unknown> {
+export async function readJsonBody(request: PlainRequest, optional: boolean): Promise<unknown> {
   const declared = Number(request.headers.get("content-length") ?? "0");
   if (declared > BODY_BYTES_MAX) throw tooLarge();
   const text = await readText(request);
@@ -31,27 +32,30 @@ export async function readJsonBody(request: Request, optional: boolean): Promise
   }
 }
 
-async function readText(request: Request): Promise<string> {
-  if (request.body === null) return "";
+async function readText({ body }: PlainRequest): Promise<string> {
+  if (body === null) return "";
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   let bytes = 0;
   let text = "";
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      bytes += value.byteLength;
-      if (bytes > BODY_BYTES_MAX) {
-        await reader.cancel().catch(() => undefined);
-        throw tooLarge();
-      }
-      text += decoder.decode(value, { stream: true });
+    for await (const chunk of body) {
+      bytes += chunk.byteLength;
+      if (bytes > BODY_BYTES_MAX) throw tooLarge();
+      text += decode(decoder, chunk);
     }
-    return text + decoder.decode();
   } catch (error) {
-    if (error instanceof TypeError) throw invalidBody("The body is not UTF-8 text.");
-    throw error;
+    if (error instanceof ApiProblem) throw error;
+    // The caller went before the end. Nobody reads this answer, and it is no fault of ours to be logged.
+    throw invalidBody("The body ended before it was complete.");
+  }
+  return text + decode(decoder);
+}
+
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined });
+  } catch {
+    throw invalidBody("The body is not UTF-8 text.");
   }
 }
 

@@ -1,5 +1,6 @@
 import { createApiKey } from "../api-keys.ts";
 import { convexApi } from "../convex-functions.ts";
+import type { PlainResponse } from "../http.ts";
 import { jsonResponse, problemResponse } from "./answers.ts";
 import { route, type Route } from "./route.ts";
 import * as answers from "./answer-schemas.ts";
@@ -11,8 +12,19 @@ type Params = Readonly<Record<string, string>>;
 const accountId = (params: Params): string => params.accountId ?? "";
 const apiKeyId = (params: Params): string => params.keyId ?? "";
 
-const noAccount = (): Response => problemResponse("not_found", "There is no such account.");
-const noKey = (): Response => problemResponse("not_found", "This account has no such API key.");
+const NO_ACCOUNT = "There is no such account.";
+const NO_KEY = "This account has no such API key.";
+
+/** The answer of a call that may find nothing: `missing` as a 404, or what `show` makes of what it found. */
+function found<A extends { readonly kind: string }>(
+  answer: A,
+  missing: string,
+  show: (found: Exclude<A, { readonly kind: "not_found" }>) => object,
+  status = 200,
+): PlainResponse {
+  if (answer.kind === "not_found") return problemResponse("not_found", missing);
+  return jsonResponse(show(answer as Exclude<A, { readonly kind: "not_found" }>), status);
+}
 
 /** Setting a limit is listed under two methods: PUT says what it does, POST is what older clients send. */
 const setLimit = (method: "PUT" | "POST", operationId: string): Route =>
@@ -29,9 +41,9 @@ const setLimit = (method: "PUT" | "POST", operationId: string): Route =>
     async handle({ params, body, backend }) {
       const id = accountId(params);
       const answer = await backend.mutation(accounts.setLimit, { accountId: id, ...body });
-      if (answer.kind === "not_found") return noAccount();
-      const { feature, limitUnits, setAtMs } = answer;
-      return jsonResponse({ accountId: id, feature, limitUnits, setAtMs });
+      return found(answer, NO_ACCOUNT, ({ feature, limitUnits, setAtMs }) => {
+        return { accountId: id, feature, limitUnits, setAtMs };
+      });
     },
   });
 
@@ -76,7 +88,7 @@ export const operatorRoutes: readonly Route[] = [
     problems: ["not_found"],
     async handle({ params, backend }) {
       const account = await backend.query(accounts.get, { accountId: accountId(params) });
-      return account === null ? noAccount() : jsonResponse({ account });
+      return account === null ? problemResponse("not_found", NO_ACCOUNT) : jsonResponse({ account });
     },
   }),
   route({
@@ -90,9 +102,9 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 200: { description: "The account with its new rate", schema: answers.accountAnswer } },
     problems: ["out_of_range", "not_found"],
     async handle({ params, body, backend }) {
-      const id = accountId(params);
-      const answer = await backend.mutation(accounts.setRate, { accountId: id, ...body });
-      return answer.kind === "not_found" ? noAccount() : jsonResponse({ account: answer.account });
+      const args = { accountId: accountId(params), ...body };
+      const answer = await backend.mutation(accounts.setRate, args);
+      return found(answer, NO_ACCOUNT, ({ account }) => ({ account }));
     },
   }),
   setLimit("PUT", "setLimit"),
@@ -109,7 +121,7 @@ export const operatorRoutes: readonly Route[] = [
     async handle({ params, backend }) {
       const id = accountId(params);
       const answer = await backend.mutation(accounts.removeLimit, { accountId: id });
-      return answer.kind === "not_found" ? noAccount() : jsonResponse({ accountId: id, removed: true });
+      return found(answer, NO_ACCOUNT, () => ({ accountId: id, removed: true }));
     },
   }),
   route({
@@ -130,8 +142,7 @@ export const operatorRoutes: readonly Route[] = [
         prefix,
         ...body,
       });
-      if (answer.kind === "not_found") return noAccount();
-      return jsonResponse({ apiKey: answer.apiKey, secret }, 201);
+      return found(answer, NO_ACCOUNT, ({ apiKey }) => ({ apiKey, secret }), 201);
     },
   }),
   route({
@@ -160,7 +171,7 @@ export const operatorRoutes: readonly Route[] = [
     async handle({ params, backend }) {
       const args = { accountId: accountId(params), apiKeyId: apiKeyId(params) };
       const answer = await backend.mutation(apiKeys.revoke, args);
-      return answer.kind === "not_found" ? noKey() : jsonResponse({ apiKey: answer.apiKey });
+      return found(answer, NO_KEY, ({ apiKey }) => ({ apiKey }));
     },
   }),
   route({
@@ -180,7 +191,7 @@ export const operatorRoutes: readonly Route[] = [
         keyHashNew: keyHash,
         prefix,
       });
-      return answer.kind === "not_found" ? noKey() : jsonResponse({ apiKey: answer.apiKey, secret });
+      return found(answer, NO_KEY, ({ apiKey }) => ({ apiKey, secret }));
     },
   }),
   route({

@@ -1,5 +1,6 @@
 import { unreachable } from "../../shared/assert.ts";
 import type { z } from "zod";
+import type { PlainResponse } from "../http.ts";
 import { problemResponse } from "./answers.ts";
 import type { job, refusal } from "./answer-schemas.ts";
 
@@ -7,7 +8,7 @@ type Refusal = z.output<typeof refusal>;
 type Job = z.output<typeof job>;
 
 /** The answer to a refused admission, extension, charge or settle: status by code, the numbers as members. */
-export function refusalResponse(refused: Refusal): Response {
+export function refusalResponse(refused: Refusal): PlainResponse {
   // The message of a refusal becomes the detail or an error with its path; the rest are its numbers.
   const { code, message: _message, ...numbers } = { message: "", ...refused };
   const retryAfter = "retryAfterMs" in refused ? { retryAfterMs: refused.retryAfterMs } : {};
@@ -42,7 +43,7 @@ type JobFault =
   | { kind: "step_conflict"; job: Job; expectedStep: number };
 
 /** The answer when a job is not there, has moved on without the caller, or expects another step. */
-export function jobFaultResponse(fault: JobFault): Response {
+export function jobFaultResponse(fault: JobFault): PlainResponse {
   switch (fault.kind) {
     case "not_found":
       return problemResponse("not_found", "This account has no such job.");

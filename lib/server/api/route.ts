@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { ProblemCode } from "../../shared/problem.ts";
 import type { Answered, PublicFunction, Sent } from "../convex-functions.ts";
 import type { ServerDeps } from "../deps.ts";
+import type { Answer } from "../http.ts";
 import type { scope as scopeSchema } from "./answer-schemas.ts";
 import { noBody, noQuery } from "./request-schemas.ts";
 
@@ -23,7 +24,7 @@ export interface RouteContext<Body, Query> {
   readonly deps: ServerDeps;
 }
 
-interface Answer {
+interface AnswerDoc {
   readonly description: string;
   readonly schema?: z.ZodType;
 }
@@ -43,12 +44,12 @@ export interface Route {
   /** True when an empty body stands for `{}`. */
   readonly bodyOptional: boolean;
   readonly query: z.ZodObject;
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly answers: Readonly<Record<number, AnswerDoc>>;
   /** Codes of this route beside those that every route of its kind can answer. */
   readonly problems: readonly ProblemCode[];
   readonly handle: (
     context: RouteContext<Record<string, unknown>, Record<string, unknown>>,
-  ) => Promise<Response>;
+  ) => Promise<Answer>;
 }
 
 interface RouteDefinition<B extends z.ZodObject, Q extends z.ZodObject> {
@@ -61,9 +62,9 @@ interface RouteDefinition<B extends z.ZodObject, Q extends z.ZodObject> {
   readonly scope?: Scope;
   readonly body?: B;
   readonly query?: Q;
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly answers: Readonly<Record<number, AnswerDoc>>;
   readonly problems?: readonly ProblemCode[];
-  readonly handle: (context: RouteContext<z.output<B>, z.output<Q>>) => Promise<Response>;
+  readonly handle: (context: RouteContext<z.output<B>, z.output<Q>>) => Promise<Answer>;
 }
 
 /**

@@ -2,6 +2,7 @@ import { readCredential } from "../api-keys.ts";
 import { retryConflicts } from "../conflict-retry.ts";
 import { BackendError } from "../convex.ts";
 import type { ServerDeps } from "../deps.ts";
+import type { Answer, PlainRequest, PlainResponse } from "../http.ts";
 import { ApiProblem, jsonResponse, problemResponse } from "./answers.ts";
 import { readJsonBody } from "./body.ts";
 import { jobRoutes } from "./job-routes.ts";
@@ -41,17 +42,18 @@ export function openApiDocument(): Record<string, unknown> {
 }
 
 /** Answers one request below `API_PREFIX`. Never throws: what goes wrong is a problem answer. */
-export async function handleApi(request: Request, deps: ServerDeps): Promise<Response> {
-  let response: Response;
+export async function handleApi(request: PlainRequest, deps: ServerDeps): Promise<Answer> {
+  let answer: Answer;
   try {
-    response = await dispatch(request, deps);
+    answer = await dispatch(request, deps);
   } catch (error) {
-    response = errorResponse(error, deps);
+    answer = errorResponse(error, deps);
   }
-  return request.method === "HEAD" ? new Response(null, response) : response;
+  if (request.method !== "HEAD") return answer;
+  return answer instanceof Response ? new Response(null, answer) : { ...answer, text: null };
 }
 
-async function dispatch(request: Request, deps: ServerDeps): Promise<Response> {
+async function dispatch(request: PlainRequest, deps: ServerDeps): Promise<Answer> {
   const url = new URL(request.url);
   const matches = matchPath(url.pathname.slice(API_PREFIX.length));
   if (matches.length === 0) return problemResponse("not_found", "There is nothing at this path.");
@@ -100,15 +102,15 @@ function matchSegments(segments: readonly string[], given: readonly string[]): M
   return params;
 }
 
-function otherMethod(method: string, matches: readonly Match[]): Response {
+function otherMethod(method: string, matches: readonly Match[]): PlainResponse {
   const known = new Set(matches.map((match) => match.route.method as string));
   if (known.has("GET")) known.add("HEAD");
   const allow = [...known, "OPTIONS"].toSorted().join(", ");
-  if (method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
+  if (method === "OPTIONS") return { status: 204, headers: { allow }, text: null };
   return problemResponse("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }
 
-function readKeyHash(headers: Headers): string {
+function readKeyHash(headers: PlainRequest["headers"]): string {
   const credential = readCredential(headers);
   if (credential.kind === "key") return credential.keyHash;
   const detail =
@@ -140,13 +142,13 @@ function callerBackend(deps: ServerDeps, keyHash: string | undefined): CallerBac
   };
 }
 
-function errorResponse(error: unknown, deps: ServerDeps): Response {
+function errorResponse(error: unknown, deps: ServerDeps): PlainResponse {
   if (error instanceof ApiProblem) return error.toResponse();
   if (error instanceof BackendError) return backendErrorResponse(error, deps);
   return internalResponse(error, deps);
 }
 
-function backendErrorResponse(error: BackendError, deps: ServerDeps): Response {
+function backendErrorResponse(error: BackendError, deps: ServerDeps): PlainResponse {
   switch (error.fault) {
     case "conflict":
       return problemResponse("busy", "Too many requests met at this account. Repeat the request.", {
@@ -169,7 +171,7 @@ function backendErrorResponse(error: BackendError, deps: ServerDeps): Response {
 }
 
 /** The codes of contract errors that Convex functions throw (`lib/shared/errors.ts`), and Convex's own for cursors. */
-function refusedCallResponse(error: BackendError, deps: ServerDeps): Response {
+function refusedCallResponse(error: BackendError, deps: ServerDeps): PlainResponse {
   switch (error.refusedCode) {
     case "unauthorized":
       return problemResponse("unauthorized", "This API key is not known or has been revoked.", {
@@ -196,7 +198,7 @@ function sentence(message: string, fallback: string): string {
 }
 
 /** The id is what a caller may quote and what finds the line in the log; the cause stays on this side. */
-function internalResponse(error: unknown, deps: ServerDeps): Response {
+function internalResponse(error: unknown, deps: ServerDeps): PlainResponse {
   const errorId = deps.newId();
   deps.log({
     event: "internal_error",

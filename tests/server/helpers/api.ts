@@ -1,6 +1,7 @@
 import { afterAll, beforeEach } from "vitest";
 import { handleApi } from "../../../lib/server/api/router.ts";
 import { createConvexGateway } from "../../../lib/server/convex.ts";
+import { toResponse } from "../../../lib/server/http.ts";
 import type { LogEvent, ServerDeps } from "../../../lib/server/deps.ts";
 import { startFakeConvex, type FakeConvex } from "./fake-convex.ts";
 
@@ -75,7 +76,7 @@ export async function apiHarness(): Promise<ApiHarness> {
         body: payload,
         ...(payload instanceof ReadableStream ? { duplex: "half" } : {}),
       });
-      const response = await handleApi(request, deps);
+      const response = toResponse(await handleApi(request, deps));
       const text = await response.text();
       return {
         status: response.status,

@@ -64,6 +64,7 @@ export const usage = {
   usedUnits: 20,
   heldUnits: 80,
   limit,
+  limitAgeMs: 1_000,
   freeUnits: 99_900,
   running: [job],
 };

@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { problemResponse } from "./api/answers.ts";
+import { API_PREFIX, handleApi } from "./api/router.ts";
+import { guarded } from "./guarded.ts";
+import { healthResponse } from "./health-response.ts";
+import type { Answer, PlainRequest } from "./http.ts";
+import { sendAnswer, toRequest } from "./node-http.ts";
+import { logLine } from "./process-deps.ts";
+import { siteRedirect } from "./site.ts";
+
+/** One line of the fast lane: paths that are answered without Next.js, by the handlers that its routes use too. */
+export interface FastRoute {
+  /** `pathname` is as it was sent, without the query. */
+  readonly matches: (pathname: string, method: string) => boolean;
+  readonly handle: (request: PlainRequest) => Promise<Answer>;
+}
+
+/**
+ * Plain segments only. What has an empty segment, dots for a folder, a percent sign or a slash at its end is Next's
+ * to redirect, decode or refuse, so that both doors give it the same answer.
+ */
+const PLAIN_PATH = /^(?:\/\w[\w.~-]*)+$/;
+/** The methods of `app/api/v1`; any other is refused by Next. */
+const API_METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
+
+const apiRoute: FastRoute = {
+  matches: (pathname, method) =>
+    (pathname === API_PREFIX || pathname.startsWith(`${API_PREFIX}/`)) &&
+    API_METHODS.has(method) &&
+    PLAIN_PATH.test(pathname),
+  handle: guarded(handleApi),
+};
+
+const healthRoute: FastRoute = {
+  matches: (pathname, method) => pathname === "/api/health" && (method === "GET" || method === "HEAD"),
+  handle: healthResponse,
+};
+
+export const fastRoutes: readonly FastRoute[] = [apiRoute, healthRoute];
+
+export interface FrontDoorOptions {
+  readonly routes: readonly FastRoute[];
+  /** The one address that sign-in works at; screens asked for at another host are sent there. */
+  readonly siteUrl: string | undefined;
+  /** Sent with every answer of the fast lane; the rest has its own. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Takes everything that no route matches. */
+  readonly rest: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+}
+
+/** The listener of a Node server: routes that match first, the rest for everything else. Never throws. */
+export function createFrontDoor({ routes, siteUrl, headers, rest }: FrontDoorOptions): RequestListener {
+  const flatHeaders = Object.entries(headers).flat();
+  return (incoming, outgoing) => {
+    // A connection that breaks is no news here; the body stream and the answer see it themselves.
+    outgoing.on("error", ignore);
+    const { url = "/", method = "GET" } = incoming;
+    const queryAt = url.indexOf("?");
+    const pathname = queryAt === -1 ? url : url.slice(0, queryAt);
+    const route = routes.find((candidate) => candidate.matches(pathname, method));
+    if (route !== undefined) {
+      void answer(route, incoming, outgoing, flatHeaders);
+      return;
+    }
+    const search = queryAt === -1 ? "" : url.slice(queryAt);
+    const elsewhere = siteRedirect(incoming.headers.host ?? null, { pathname, search }, siteUrl);
+    if (elsewhere === null) void pass(rest, incoming, outgoing);
+    else outgoing.writeHead(307, [...flatHeaders, "location", elsewhere]).end();
+  };
+}
+
+async function answer(
+  route: FastRoute,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  headers: readonly string[],
+): Promise<void> {
+  let response: Answer;
+  try {
+    response = await route.handle(toRequest(incoming));
+  } catch (error) {
+    const errorId = logFault(error);
+    response = problemResponse(
+      "internal",
+      `An unexpected error happened. Quote ${errorId} when you report it.`,
+      {
+        extra: { errorId },
+      },
+    );
+  }
+  await sendAnswer(response, outgoing, headers);
+}
+
+async function pass(
+  rest: FrontDoorOptions["rest"],
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  try {
+    await rest(incoming, outgoing);
+  } catch (error) {
+    logFault(error);
+    if (outgoing.headersSent) outgoing.destroy();
+    else outgoing.writeHead(500).end();
+  }
+}
+
+function logFault(error: unknown): string {
+  const errorId = randomUUID();
+  logLine({
+    event: "internal_error",
+    errorId,
+    name: error instanceof Error ? error.name : typeof error,
+    message: error instanceof Error ? error.message : String(error),
+    stack: error instanceof Error ? error.stack : undefined,
+  });
+  return errorId;
+}
+
+const ignore = (): void => undefined;

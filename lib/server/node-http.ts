@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Answer, PlainRequest } from "./http.ts";
+
+/** Stands in for an origin that no handler may build on. */
+const ORIGIN = "http://localhost";
+
+/** The request of a Node server as handlers take it. `incoming.url` begins with a slash. */
+export function toRequest(incoming: IncomingMessage): PlainRequest {
+  return {
+    method: incoming.method ?? "GET",
+    url: `${ORIGIN}${incoming.url}`,
+    headers: {
+      get(name) {
+        const value = incoming.headers[name.toLowerCase()];
+        return typeof value === "string" ? value : null;
+      },
+    },
+    // Whoever stops reading half-way still has an answer to send: the connection stays, Node drops the rest.
+    body: hasBody(incoming) ? incoming.iterator({ destroyOnReturn: false }) : null,
+  };
+}
+
+/** Whether a body follows, by the rules of HTTP/1.1. As in fetch, a GET or HEAD has none that anybody reads. */
+function hasBody({ method, headers }: IncomingMessage): boolean {
+  if (method === "GET" || method === "HEAD") return false;
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/**
+ * Sends an answer through a Node server, after `headers` (names and values in turn). A finished answer is one write.
+ * A `Response` streams and waits while the client is slow. A client that has gone ends it quietly. Never rejects.
+ */
+export async function sendAnswer(
+  answer: Answer,
+  outgoing: ServerResponse,
+  headers: readonly string[],
+): Promise<void> {
+  try {
+    if (answer instanceof Response) return await sendResponse(answer, outgoing, headers);
+    const { status, text } = answer;
+    const own = Object.entries(answer.headers).flat();
+    // Without its length a body is sent in chunks, in two writes instead of one.
+    if (text !== null) own.push("content-length", String(Buffer.byteLength(text)));
+    outgoing.writeHead(status, [...headers, ...own]).end(text ?? undefined);
+  } catch {
+    // The head may be sent, so an answer that breaks can only be cut: the client sees that it is incomplete.
+    outgoing.destroy();
+  }
+}
+
+async function sendResponse(
+  response: Response,
+  outgoing: ServerResponse,
+  headers: readonly string[],
+): Promise<void> {
+  outgoing.writeHead(response.status, [...headers, ...[...response.headers].flat()]);
+  const reader = response.body?.getReader();
+  // A client that goes ends a read that waits for its source, too.
+  outgoing.once("close", () => void reader?.cancel().catch(() => undefined));
+  if (outgoing.req.method === "HEAD") await reader?.cancel();
+  else if (reader) await copy(reader, outgoing);
+  outgoing.end();
+}
+
+async function copy(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  outgoing: ServerResponse,
+): Promise<void> {
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    if (!outgoing.write(value)) await drained(outgoing);
+  }
+}
+
+/** Resolves when more may be written, or when nobody takes it any more. */
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off("drain", done);
+      outgoing.off("close", done);
+      resolve();
+    };
+    outgoing.on("drain", done);
+    outgoing.on("close", done);
+  });
+}

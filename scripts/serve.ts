@@ -1,0 +1,37 @@
+// The web process of `npm start`: a Node HTTP server that answers the fast lane itself and hands the rest to Next.js.
+// Expects a production build. Ends when its stdin closes (exit-with-parent) and on SIGTERM or SIGINT.
+import { createServer } from "node:http";
+import next from "next";
+import { createFrontDoor, fastRoutes } from "../lib/server/front-door.ts";
+import { staticPolicy } from "../lib/server/content-security.ts";
+import { securityHeaders } from "../lib/server/security-headers.ts";
+import { parseOptions, runMain } from "./support/cli.mjs";
+import { ROOT } from "./support/root.ts";
+
+const OPTIONS = {
+  hostname: { type: "string", default: "127.0.0.1", help: "address to bind" },
+  port: { type: "integer", minimum: 1, maximum: 65_535, default: 3000, help: "port to bind" },
+} as const;
+
+await runMain("serve", async (argv) => {
+  const { hostname, port } = parseOptions(OPTIONS, argv);
+  // Next listens for upgrades on the server it is given. Nothing here upgrades: left out, an Upgrade header is
+  // ignored as HTTP allows, where Next would close the connection (curl --http2 sends one).
+  const app = next({ dev: false, dir: ROOT, hostname, port, httpServer: createServer() });
+  await app.prepare();
+  const headers = { ...securityHeaders, "Content-Security-Policy": staticPolicy({ isDevelopment: false }) };
+  const handleRest = app.getRequestHandler();
+  const server = createServer(
+    createFrontDoor({ routes: fastRoutes, siteUrl: process.env.KINDE_SITE_URL, headers, rest: handleRest }),
+  );
+  const ended = new Promise<void>((resolve, reject) => {
+    server.once("close", resolve);
+    server.once("error", reject);
+  });
+  // Answers that are under way are finished; idle connections end at once.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => server.close());
+  server.listen(port, hostname);
+  await ended;
+  await app.close();
+  return 0;
+});
