@@ -59,7 +59,7 @@ export default async function StartPage() {
           <PartState name="Audit" status={audit.status} detail={lastRun(audit)} />
         </ul>
         <p className="text-sm text-muted">
-          As JSON: {/* oxlint-disable-next-line nextjs/no-html-link-for-pages -- a document, not a page */}
+          As JSON:{" "}
           <a href="/api/health" className="text-accent underline underline-offset-4">
             /api/health
           </a>

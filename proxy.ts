@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto";
+import { withAuth } from "@kinde-oss/kinde-auth-nextjs/middleware";
+import { NextRequest, NextResponse } from "next/server";
+import { livePolicy } from "./lib/server/content-security.ts";
+import { grantsOperator } from "./lib/kinde/permissions.ts";
+import { NOT_AN_OPERATOR } from "./lib/server/notice-page.ts";
+import { siteRedirect } from "./lib/server/site.ts";
+
+/**
+ * In front of the screens: sends whoever is not signed in to the sign-in, keeps tokens fresh, and answers 403 on /ops
+ * without the operator permission. The pages and the Convex functions check again; this is the first door, not the
+ * only one. It never sees short links, the API or webhooks.
+ */
+
+interface Authorized extends NextRequest {
+  readonly kindeAuth: { readonly token: { readonly permissions?: unknown } };
+}
+
+const authorized = withAuth(
+  (request: Authorized) => {
+    const { pathname } = request.nextUrl;
+    const passed = { request: { headers: request.headers } };
+    if (/^\/ops(?:\/|$)/.test(pathname) && !grantsOperator(request.kindeAuth.token.permissions)) {
+      const { status, headers, text } = NOT_AN_OPERATOR;
+      return new NextResponse(text, { status, headers });
+    }
+    return NextResponse.next(passed);
+  },
+  { isReturnToCurrentPage: true },
+) as (request: NextRequest) => Promise<NextResponse>;
+
+export async function proxy(request: NextRequest): Promise<NextResponse> {
+  const elsewhere = siteRedirect(request.headers.get("host"), request.nextUrl, process.env.KINDE_SITE_URL);
+  // Where Next takes every host for its own it would make this redirect relative, and so lead back here.
+  if (elsewhere !== null && new URL(elsewhere).host !== request.nextUrl.host) {
+    return NextResponse.redirect(elsewhere);
+  }
+  if (request.nextUrl.pathname.startsWith("/api/")) return NextResponse.next();
+
+  const nonce = randomBytes(16).toString("base64");
+  const policy = livePolicy(nonce, process.env.CONVEX_URL ?? request.nextUrl.origin, {
+    isDevelopment: process.env.NODE_ENV === "development",
+  });
+  // Next takes the nonce for its own scripts from the policy on the request.
+  const headers = new Headers(request.headers);
+  headers.set("content-security-policy", policy);
+  const response = await authorized(new NextRequest(request, { headers }));
+  if (!response.headers.has("content-security-policy")) {
+    response.headers.set("content-security-policy", policy);
+  }
+  response.headers.set("cache-control", "private, no-store");
+  return response;
+}
+
+export const config = {
+  matcher: ["/app", "/app/:path*", "/ops", "/ops/:path*", "/api/auth/:path*"],
+};
