@@ -6,10 +6,12 @@ import { ROOT } from "./support/root.ts";
 interface Step {
   readonly name: string;
   readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Where the test results land for whoever counts them (.ci/run). */
 const TEST_REPORT = "test-reports/vitest.json";
+const BROWSER_REPORT = "test-reports/e2e.json";
 
 /** Cheap ones first. The build comes before the tests, which start it. */
 const STEPS: readonly Step[] = [
@@ -18,6 +20,7 @@ const STEPS: readonly Step[] = [
   { name: "types", command: ["npm", "run", "--silent", "types"] },
   { name: "dead code", command: ["npx", "knip"] },
   { name: "generated code", command: ["npm", "run", "--silent", "codegen", "--", "--check"] },
+  { name: "push check", command: ["npm", "run", "--silent", "push-check"] },
   { name: "build", command: ["npm", "run", "--silent", "build"] },
   {
     name: "tests",
@@ -29,6 +32,11 @@ const STEPS: readonly Step[] = [
       "--reporter=json",
       `--outputFile.json=${TEST_REPORT}`,
     ],
+  },
+  {
+    name: "browser tests",
+    command: ["npm", "run", "--silent", "test:e2e", "--", "--reporter=list,json"],
+    env: { PLAYWRIGHT_JSON_OUTPUT_NAME: BROWSER_REPORT },
   },
 ];
 
@@ -51,12 +59,12 @@ await runMain("check", async (argv) => {
   return failed.length === 0 ? 0 : 1;
 });
 
-function succeeds({ command: [program = "", ...args] }: Step): Promise<boolean> {
+function succeeds({ command: [program = "", ...args], env }: Step): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd: ROOT,
       stdio: ["ignore", "inherit", "inherit"],
-      env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+      env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1", ...env },
     });
     child.once("error", () => resolve(false));
     child.once("close", (code) => resolve(code === 0));

@@ -1,4 +1,4 @@
-// Prints "N passed, N failed" as counted from test reports (vitest's JSON): node scripts/count-tests.mjs <report>...
+// Prints "N passed, N failed" as counted from test reports (Vitest's and Playwright's JSON): node scripts/count-tests.mjs <report>...
 // Exit 1 when a test or a whole file failed, when no test was executed, or when a report is missing.
 import { readFileSync } from "node:fs";
 
@@ -7,6 +7,11 @@ import { readFileSync } from "node:fs";
  * @param {any} report
  */
 function countReport(report) {
+  // Playwright counts by itself. A test that passed only when it was tried again did not pass.
+  if (report.stats !== undefined) {
+    const { expected, unexpected, flaky } = report.stats;
+    return { passed: expected, failed: unexpected + flaky + (report.errors ?? []).length };
+  }
   /** @type {any[]} */
   const files = report.testResults ?? [];
   const tests = files.flatMap((file) => file.assertionResults ?? []);

@@ -84,7 +84,8 @@ async function run(client, options) {
 }
 
 /**
- * The account to run on, after one warm-up job on another: the first request of a cold server would be measured.
+ * The account to run on. The server has warmed itself up when it started (scripts/support/warm-up.ts); what is left
+ * to this side is to open its connections.
  * @param {ApiClient} client
  * @param {Options} options
  * @param {string} runId
@@ -93,35 +94,20 @@ async function run(client, options) {
 async function prepare(client, options, runId) {
   const existing = options["api-key"];
   if (existing !== undefined) {
-    await mustCall(client, { method: "GET", path: "/usage", token: existing });
     console.log("runs on an existing account: its own limit and rate count, --limit does not");
+    return existing;
   }
-  const operatorKey = operatorKeyFor(options);
-  if (operatorKey !== null) {
-    const warm = await createAccount(
-      client,
-      operatorKey,
-      `load ${runId} warm-up`,
-      options.estimate,
-      undefined,
-    );
-    const tally = emptyTally();
-    await runJob(client, tally, {
-      token: warm,
-      key: "warm-up",
-      estimate: options.estimate,
-      charges: options.charges,
-    });
-    for (const fault of tally.faults) console.error(`  warm-up failed: ${fault}`);
-  }
-  if (existing !== undefined) return existing;
   const jobsPerMinute = options.jobs > JOBS_PER_MINUTE_DEFAULT ? options.jobs : undefined;
   if (jobsPerMinute !== undefined) {
     console.log(
       `the fresh account may start ${jobsPerMinute} jobs a minute instead of ${JOBS_PER_MINUTE_DEFAULT}`,
     );
   }
-  return createAccount(client, operatorKey ?? "", `load ${runId}`, options.limit, jobsPerMinute);
+  const operatorKey = readOperatorKey({
+    operatorKey: options["operator-key"],
+    dataDir: options["data-dir"],
+  });
+  return createAccount(client, operatorKey, `load ${runId}`, options.limit, jobsPerMinute);
 }
 
 /**
@@ -133,19 +119,6 @@ async function prepare(client, options, runId) {
  */
 async function openConnections(client, token, count) {
   await Promise.all(Array.from({ length: count }, () => readUsage(client, token)));
-}
-
-/**
- * With --api-key the operator key only serves the warm-up, and doing without is no fault.
- * @param {Options} options
- */
-function operatorKeyFor(options) {
-  try {
-    return readOperatorKey({ operatorKey: options["operator-key"], dataDir: options["data-dir"] });
-  } catch (error) {
-    if (options["api-key"] === undefined) throw error;
-    return null;
-  }
 }
 
 /**

@@ -14,6 +14,13 @@ const OPTIONS = {
     default: 3210,
     help: "port of local-convex",
   },
+  "kinde-port": {
+    type: "integer",
+    minimum: 1,
+    maximum: 65_535,
+    default: 3220,
+    help: "port of the Kinde emulator",
+  },
   host: { type: "string", default: "127.0.0.1", help: "address the app binds" },
   "data-dir": { type: "string", default: ".holdfast", help: "where data and secrets live" },
   "test-clock": { type: "boolean", help: "time that `npm run clock` moves; for tests, not for real data" },
@@ -21,7 +28,8 @@ const OPTIONS = {
 } as const;
 
 const USAGE = `npm start -- [options]: runs Holdfast on this machine.
-With CONVEX_URL in the environment that deployment is used and no local-convex is started.`;
+With CONVEX_URL in the environment that deployment is used and no local-convex is started.
+With KINDE_ISSUER_URL in the environment that tenant is used and no Kinde emulator is started.`;
 
 async function main(argv: string[]): Promise<number> {
   const options = parseOptions(OPTIONS, argv);
@@ -38,9 +46,11 @@ async function main(argv: string[]): Promise<number> {
 
 function supervisorOptions(options: ReturnType<typeof parseOptions<typeof OPTIONS>>): SupervisorOptions {
   const convexUrl = convexUrlFrom(process.env.CONVEX_URL);
-  if (convexUrl === null && options.port === options["convex-port"]) {
-    throw usageError(`--port and --convex-port are both ${options.port}; give them different ports`);
-  }
+  checkPortsDiffer({
+    "--port": options.port,
+    ...(convexUrl === null ? { "--convex-port": options["convex-port"] } : {}),
+    "--kinde-port": options["kinde-port"],
+  });
   if (convexUrl !== null && options["test-clock"]) {
     throw usageError(
       "--test-clock moves the time of local-convex, which is not started when CONVEX_URL is set",
@@ -52,10 +62,21 @@ function supervisorOptions(options: ReturnType<typeof parseOptions<typeof OPTION
     host: options.host,
     port: options.port,
     convexPort: options["convex-port"],
+    kindePort: options["kinde-port"],
     testClock: options["test-clock"],
     dev: options.dev,
     convexUrl,
   };
+}
+
+function checkPortsDiffer(ports: Readonly<Record<string, number>>): void {
+  const given = Object.entries(ports);
+  for (const [index, [option, port]] of given.entries()) {
+    const other = given.slice(index + 1).find(([, otherPort]) => otherPort === port);
+    if (other !== undefined) {
+      throw usageError(`${option} and ${other[0]} are both ${port}; give them different ports`);
+    }
+  }
 }
 
 function convexUrlFrom(text: string | undefined): string | null {

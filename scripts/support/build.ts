@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hashSources, isBuilt, stampBuild } from "./build-stamp.ts";
 import { describeExit, type Children } from "./children.ts";
 import { CliError } from "./cli.mjs";
+import { BUILD_ENV } from "./kinde.ts";
 import { takeLock, type Lock } from "./lock.ts";
 
 const ASK_EVERY_MS = 500;
@@ -36,7 +37,7 @@ export async function ensureBuilt(
         "node_modules/next/dist/bin/next",
         "build",
       ],
-      env: { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" },
+      env: { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1", ...BUILD_ENV },
     });
     if (children.stopping) return;
     if (exit.code !== 0)

@@ -1,5 +1,5 @@
 import { CliError } from "./cli.mjs";
-import { sha256Hex, type Secrets } from "./secrets.ts";
+import { type CallerSecrets, sha256Hex } from "./secrets.ts";
 
 /** The audit walks every budget; a large installation may take its time. */
 const AUDIT_TIMEOUT_MS = 10 * 60_000;
@@ -15,22 +15,32 @@ export interface AuditResult {
  */
 export async function runAudit(
   convexUrl: string,
-  secrets: Secrets,
+  secrets: CallerSecrets,
   signal: AbortSignal,
 ): Promise<AuditResult> {
-  const answer = await callAction(
-    convexUrl,
-    "ops:audit",
-    { serverSecret: secrets.serverSecret, keyHash: sha256Hex(secrets.operatorKey) },
-    signal,
-  );
-  return readAudit(answer);
+  return readAudit(await callAsOperator(convexUrl, "action", "ops:audit", {}, secrets, signal));
 }
 
-async function callAction(url: string, path: string, args: object, signal: AbortSignal): Promise<unknown> {
+/**
+ * Calls a function of the deployment in the operator's name, without the web server. Throws CliError with the
+ * deployment's own words.
+ */
+export async function callAsOperator(
+  url: string,
+  type: "mutation" | "action",
+  path: string,
+  own: object,
+  secrets: CallerSecrets,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const args = {
+    ...own,
+    serverSecret: secrets.serverSecret,
+    keyHash: sha256Hex(secrets.operatorKey),
+  };
   let text: string;
   try {
-    const response = await fetch(`${url}/api/action`, {
+    const response = await fetch(`${url}/api/${type}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ path, format: "convex_encoded_json", args: [args] }),

@@ -3,14 +3,23 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFi
 import { join } from "node:path";
 import { CliError } from "./cli.mjs";
 
-/** The two secrets of an installation, made at its first start and kept in files only their owner can read. */
+/** The secrets of an installation, made at its first start and kept in files only their owner can read. */
 export interface Secrets {
   /** What the Next.js server proves itself with to the Convex functions: 256 bits in hex. */
   readonly serverSecret: string;
   /** The operator's API key, `hf_op_` and 256 bits in base64url. */
   readonly operatorKey: string;
   readonly operatorKeyFile: string;
+  /** The web application's secret at the Kinde emulator, in the shape that the sign-in library asks for. */
+  readonly kindeClientSecret: string;
+  /** The machine application's secret at the Kinde emulator. */
+  readonly kindeM2mSecret: string;
+  /** Opens the emulator's control API: users, plans, faults. */
+  readonly kindeControlKey: string;
 }
+
+/** What a call to the functions in the operator's name needs. */
+export type CallerSecrets = Pick<Secrets, "serverSecret" | "operatorKey">;
 
 interface SecretKind {
   readonly file: string;
@@ -29,6 +38,15 @@ const OPERATOR_KEY: SecretKind = {
   make: () => `hf_op_${randomBytes(32).toString("base64url")}`,
 };
 
+const hexSecret = (file: string): SecretKind => ({
+  file,
+  shape: /^[0-9a-f]{48}$/,
+  make: () => randomBytes(24).toString("hex"),
+});
+const KINDE_CLIENT_SECRET = hexSecret("kinde-client-secret");
+const KINDE_M2M_SECRET = hexSecret("kinde-m2m-secret");
+const KINDE_CONTROL_KEY = hexSecret("kinde-control-key");
+
 /** Creates the data directory, closed to other users. Throws CliError when something else is in its place. */
 export function openDataDir(dataDir: string): void {
   try {
@@ -45,6 +63,9 @@ export function openSecrets(dataDir: string): Secrets {
     serverSecret: openSecret(dataDir, SERVER_SECRET),
     operatorKey: openSecret(dataDir, OPERATOR_KEY),
     operatorKeyFile: join(dataDir, OPERATOR_KEY.file),
+    kindeClientSecret: openSecret(dataDir, KINDE_CLIENT_SECRET),
+    kindeM2mSecret: openSecret(dataDir, KINDE_M2M_SECRET),
+    kindeControlKey: openSecret(dataDir, KINDE_CONTROL_KEY),
   };
 }
 

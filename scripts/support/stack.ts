@@ -4,7 +4,8 @@ import { sha256Hex, type Secrets } from "./secrets.ts";
 
 /** Named in the log lines and in the line that says which part ended. */
 export const ENGINE = "local-convex";
-export const WEB = "next";
+export const EMULATOR = "kinde";
+export const WEB = "web";
 
 const EXIT_WITH_PARENT = ["--import", "./scripts/support/exit-with-parent.mjs"];
 
@@ -14,6 +15,8 @@ export function engineSpec(options: {
   port: number;
   clockFile: string | null;
   secrets: Secrets;
+  /** What the functions need to reach the billing provider. */
+  kindeEnv: Record<string, string>;
   /** Load the functions again when one of their files changes. */
   watch: boolean;
 }): ChildSpec {
@@ -32,24 +35,47 @@ export function engineSpec(options: {
       NODE_ENV: "production",
       HOLDFAST_SERVER_SECRETS: options.secrets.serverSecret,
       HOLDFAST_OPERATOR_KEY_HASH: sha256Hex(options.secrets.operatorKey),
+      ...options.kindeEnv,
     },
   };
 }
 
-/** The Next.js server: the production build, or `next dev` with reload. */
+/** The Kinde emulator on its own state file. It binds 127.0.0.1 only and ends when its stdin closes. */
+export function emulatorSpec(options: {
+  dataFile: string;
+  port: number;
+  clockFile: string | null;
+  env: Record<string, string>;
+}): ChildSpec {
+  return {
+    name: EMULATOR,
+    args: [
+      "--import",
+      "tsx",
+      "lib/kinde/emulator/main.ts",
+      ...flags({ "data-file": options.dataFile, port: options.port }),
+      "--exit-with-parent",
+      ...(options.clockFile === null ? [] : flags({ "test-clock": options.clockFile })),
+    ],
+    env: { NODE_ENV: "production", ...options.env },
+  };
+}
+
+/** The web server: the fast lane and the production build behind it, or `next dev` with reload and nothing in front. */
 export function webSpec(options: {
   host: string;
   port: number;
   convexUrl: string;
   serverSecret: string;
+  /** What the sign-in library reads. */
+  kindeEnv: Record<string, string>;
   dev: boolean;
 }): ChildSpec {
   return {
     name: WEB,
     args: [
       ...EXIT_WITH_PARENT,
-      "node_modules/next/dist/bin/next",
-      options.dev ? "dev" : "start",
+      ...(options.dev ? ["node_modules/next/dist/bin/next", "dev"] : ["--import", "tsx", "scripts/serve.ts"]),
       ...flags({ hostname: options.host, port: options.port }),
     ],
     env: {
@@ -57,6 +83,7 @@ export function webSpec(options: {
       NEXT_TELEMETRY_DISABLED: "1",
       CONVEX_URL: options.convexUrl,
       HOLDFAST_SERVER_SECRET: options.serverSecret,
+      ...options.kindeEnv,
     },
   };
 }

@@ -4,11 +4,12 @@ import { ensureBuilt } from "./build.ts";
 import { Children, describeExit, type ChildExit, type ChildSpec } from "./children.ts";
 import { CliError } from "./cli.mjs";
 import { runAudit } from "./convex-call.ts";
+import { type KindeStack, planKinde } from "./kinde.ts";
 import { takeLock } from "./lock.ts";
 import { requirePort } from "./ports.ts";
 import { requireSqlite } from "./preflight.ts";
 import { openDataDir, openSecrets, type Secrets } from "./secrets.ts";
-import { ENGINE, engineSpec, localUrl, webSpec } from "./stack.ts";
+import { EMULATOR, emulatorSpec, ENGINE, engineSpec, localUrl, webSpec } from "./stack.ts";
 import { prepareClock } from "./test-clock.ts";
 import { waitHealthy } from "./wait-healthy.ts";
 import { warmUp } from "./warm-up.ts";
@@ -19,13 +20,14 @@ export interface SupervisorOptions {
   readonly host: string;
   readonly port: number;
   readonly convexPort: number;
+  readonly kindePort: number;
   readonly testClock: boolean;
   readonly dev: boolean;
   /** A Convex deployment that runs elsewhere: then no local-convex is started. */
   readonly convexUrl: string | null;
 }
 
-const ENGINE_HOST = "127.0.0.1";
+const LOOPBACK = "127.0.0.1";
 const HEALTHY_TIMEOUT_MS = 60_000;
 /** `next dev` compiles before its first answer. */
 const HEALTHY_TIMEOUT_DEV_MS = 180_000;
@@ -83,37 +85,61 @@ interface Starting {
 async function startStack(options: SupervisorOptions, starting: Starting): Promise<void> {
   const { signal } = starting;
   const secrets = openSecrets(options.dataDir);
-  await requirePorts(options, starting.graceMs);
+  const kinde = planKinde({ ...options, env: process.env, secrets });
+  await requirePorts(options, kinde, starting.graceMs);
   if (!options.dev) await ensureBuilt(options.root, starting.children);
   if (signal.aborted) return;
 
-  const convexUrl = await startConvex(options, secrets, starting);
+  const clockFile =
+    options.convexUrl === null ? prepareClock(options.dataDir, options.testClock, Date.now()) : null;
+  await startEmulator(options, kinde, clockFile, starting);
+  const convexUrl = await startConvex(options, { secrets, kinde, clockFile }, starting);
   if (signal.aborted) return;
   const audit = await runAudit(convexUrl, secrets, signal);
   console.log(`audit: ${audit.budgets} budgets checked, ${audit.repaired} repaired`);
 
   const { host, port, dev } = options;
   const webUrl = localUrl(host, port);
-  void starting.watch(webSpec({ host, port, convexUrl, serverSecret: secrets.serverSecret, dev }));
+  const { serverSecret } = secrets;
+  void starting.watch(webSpec({ host, port, convexUrl, serverSecret, kindeEnv: kinde.webEnv, dev }));
   const timeoutMs = dev ? HEALTHY_TIMEOUT_DEV_MS : HEALTHY_TIMEOUT_MS;
   if (!(await waitHealthy("the app", `${webUrl}/api/health`, { timeoutMs, signal }))) return;
-  if (!dev) console.log(`warm-up: ${await warmUp(webUrl, signal)} requests answered`);
+  if (!dev) console.log(`warm-up: ${await warmUp({ webUrl, convexUrl, secrets, signal })}`);
   if (signal.aborted) return;
-  console.log(welcome(options, convexUrl, webUrl, secrets));
+  console.log(welcome(options, { convexUrl, webUrl, secrets, kinde }));
 }
 
-async function requirePorts(options: SupervisorOptions, graceMs: number): Promise<void> {
+async function requirePorts(options: SupervisorOptions, kinde: KindeStack, graceMs: number): Promise<void> {
   const { host, port, convexPort } = options;
   await requirePort({ what: "the app", host, port, option: "--port", hostOption: "--host" }, graceMs);
+  if (kinde.emulator !== null) {
+    const emulator = { what: "the Kinde emulator", host: LOOPBACK, port: kinde.emulator.port };
+    await requirePort({ ...emulator, option: "--kinde-port", hostOption: "--host" }, graceMs);
+  }
   if (options.convexUrl !== null) return;
-  const engine = { what: ENGINE, host: ENGINE_HOST, port: convexPort };
+  const engine = { what: ENGINE, host: LOOPBACK, port: convexPort };
   await requirePort({ ...engine, option: "--convex-port", hostOption: "--host" }, graceMs);
+}
+
+/** Before Convex, which reads limits from it. */
+async function startEmulator(
+  options: SupervisorOptions,
+  { emulator, issuerUrl }: KindeStack,
+  clockFile: string | null,
+  starting: Starting,
+): Promise<void> {
+  if (emulator === null) return;
+  requireSqlite();
+  const dataFile = join(options.dataDir, "kinde.sqlite");
+  void starting.watch(emulatorSpec({ ...emulator, dataFile, clockFile }));
+  const waiting = { timeoutMs: HEALTHY_TIMEOUT_MS, signal: starting.signal };
+  await waitHealthy(EMULATOR, `${issuerUrl}/.well-known/openid-configuration`, waiting);
 }
 
 /** The URL of the Convex deployment, once it answers. */
 async function startConvex(
   options: SupervisorOptions,
-  secrets: Secrets,
+  { secrets, kinde, clockFile }: { secrets: Secrets; kinde: KindeStack; clockFile: string | null },
   starting: Starting,
 ): Promise<string> {
   const { signal } = starting;
@@ -123,24 +149,40 @@ async function startConvex(
     return options.convexUrl;
   }
   requireSqlite();
-  const clockFile = prepareClock(options.dataDir, options.testClock, Date.now());
   const dataFile = join(options.dataDir, "convex.sqlite");
-  const url = `http://${ENGINE_HOST}:${options.convexPort}`;
+  const url = `http://${LOOPBACK}:${options.convexPort}`;
   void starting.watch(
-    engineSpec({ dataFile, port: options.convexPort, clockFile, secrets, watch: options.dev }),
+    engineSpec({
+      dataFile,
+      port: options.convexPort,
+      clockFile,
+      secrets,
+      kindeEnv: kinde.functionsEnv,
+      watch: options.dev,
+    }),
   );
   await waitHealthy(ENGINE, `${url}/version`, waiting);
   return url;
 }
 
-function welcome(options: SupervisorOptions, convexUrl: string, webUrl: string, secrets: Secrets): string {
-  const url = options.host === "127.0.0.1" ? `http://localhost:${options.port}` : webUrl;
+interface Running {
+  readonly convexUrl: string;
+  readonly webUrl: string;
+  readonly secrets: Secrets;
+  readonly kinde: KindeStack;
+}
+
+function welcome(options: SupervisorOptions, { convexUrl, webUrl, secrets, kinde }: Running): string {
+  const url = options.host === LOOPBACK ? kinde.siteUrl : webUrl;
   return [
     "",
     "Holdfast runs.",
     `  app           ${url}`,
     `  API           ${url}/api/v1`,
     `  Convex        ${convexUrl}`,
+    kinde.emulator === null
+      ? `  sign-in       ${kinde.issuerUrl}`
+      : `  sign-in       ${kinde.issuerUrl} (emulator: any name signs in, no password)`,
     `  data          ${options.dataDir}`,
     `  operator key  in ${secrets.operatorKeyFile}`,
     ...(options.testClock ? ["  test clock    on; move it with: npm run clock -- --advance 10m"] : []),

@@ -21,6 +21,8 @@ export interface LocalEngine {
 
 /** Nothing outside this process can reach the engine, so its secrets need not be secret. */
 const SERVER_SECRET = "local-engine-server-secret";
+/** What `convex/auth.config.ts` needs; nobody signs in here, so nothing has to listen there. */
+const KINDE_ISSUER_URL = "http://127.0.0.1:3220";
 const OPERATOR_KEY_HASH = sha256Hex("local-engine-operator-key");
 
 /** Opens an engine on `dataFile`. `functions` is a folder relative to the repository. */
@@ -28,7 +30,11 @@ export async function openEngine(dataFile: string, functions = "convex"): Promis
   const engine = await createEngine({
     dataFile,
     functionsDir: join(ROOT, functions),
-    env: { HOLDFAST_SERVER_SECRETS: SERVER_SECRET, HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH },
+    env: {
+      HOLDFAST_SERVER_SECRETS: SERVER_SECRET,
+      HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
+      KINDE_ISSUER_URL,
+    },
   });
   return {
     query: async (path, args) => JSON.parse((await engine.query(path, args)).valueText),

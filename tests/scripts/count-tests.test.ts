@@ -28,6 +28,14 @@ describe("the count of tests", () => {
     expect(count(report, report)).toEqual({ line: "4 passed, 0 failed", status: 0 });
   });
 
+  test("takes the reports of both runners", () => {
+    const vitest = { testResults: [file("passed", "passed")] };
+    const browser = { stats: { expected: 3, unexpected: 0, flaky: 0, skipped: 0 }, errors: [] };
+    expect(count(vitest, browser)).toEqual({ line: "4 passed, 0 failed", status: 0 });
+    const failing = { stats: { expected: 3, unexpected: 1, flaky: 1, skipped: 0 }, errors: [{}] };
+    expect(count(vitest, failing)).toEqual({ line: "4 passed, 3 failed", status: 1 });
+  });
+
   test("fails with a failed test", () => {
     const report = { testResults: [file("failed", "passed", "failed")] };
     expect(count(report)).toEqual({ line: "1 passed, 1 failed", status: 1 });

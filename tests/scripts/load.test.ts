@@ -33,11 +33,14 @@ describe("a load run", () => {
     expect(run.stdout).not.toContain("\r");
   });
 
-  test("warms up on another account first", async () => {
-    await load("--jobs", "1");
-    const accounts = gate.seen.filter((request) => request === "POST /accounts");
-    expect(accounts).toHaveLength(2);
-    expect(gate.seen.slice(0, 3)).toEqual(["POST /accounts", "POST /accounts/account0/keys", "POST /jobs"]);
+  test("opens its connections by reading before the first job", async () => {
+    await load("--jobs", "3");
+    expect(gate.seen.slice(0, 7)).toEqual([
+      "POST /accounts",
+      "POST /accounts/account0/keys",
+      ...Array.from({ length: 4 }, () => "GET /usage"),
+      "POST /jobs",
+    ]);
   });
 
   test("raises the rate of its account when it needs to, and says so", async () => {
@@ -49,7 +52,7 @@ describe("a load run", () => {
 
   test("counts a rate refusal as refused, on the existing account it was given", async () => {
     await load("--jobs", "1");
-    const run = await load("--api-key", "account1", "--jobs", "130", "--limit", "5", "--json");
+    const run = await load("--api-key", "account0", "--jobs", "130", "--limit", "5", "--json");
     expect(JSON.parse(lastLine(run.stdout))).toMatchObject({
       started: 99,
       refused: 31,

@@ -24,7 +24,13 @@ describe("the secrets of a data directory", () => {
     expect(modeOf(dataDir)).toBe(0o700);
     expect(modeOf(join(dataDir, "server-secret"))).toBe(0o600);
     expect(modeOf(first.operatorKeyFile)).toBe(0o600);
-    expect(readdirSync(dataDir).toSorted()).toEqual(["operator-key", "server-secret"]);
+    expect(readdirSync(dataDir).toSorted()).toEqual([
+      "kinde-client-secret",
+      "kinde-control-key",
+      "kinde-m2m-secret",
+      "operator-key",
+      "server-secret",
+    ]);
     expect(openSecrets(dataDir)).toEqual(first);
   });
 

@@ -18,10 +18,27 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const start = (...argv: string[]) =>
-  runScript(["--import", "tsx", "scripts/start.ts", "--data-dir", dataDir, ...argv], { CONVEX_URL: "" });
+const start = (...argv: string[]) => startWith({}, ...argv);
+const startWith = (env: Record<string, string>, ...argv: string[]) =>
+  runScript(["--import", "tsx", "scripts/start.ts", "--data-dir", dataDir, ...argv], {
+    CONVEX_URL: "",
+    KINDE_ISSUER_URL: "",
+    ...env,
+  });
 const clock = (...argv: string[]) =>
   runScript(["--import", "tsx", "scripts/clock.ts", "--data-dir", dataDir, ...argv]);
+
+const TENANT_WITHOUT_MACHINE = {
+  KINDE_ISSUER_URL: "https://acme.kinde.com",
+  KINDE_CLIENT_ID: "web",
+  KINDE_CLIENT_SECRET: "s".repeat(48),
+  KINDE_M2M_CLIENT_ID: "machine",
+};
+const TENANT_WITH_BAD_SECRET = {
+  ...TENANT_WITHOUT_MACHINE,
+  KINDE_CLIENT_SECRET: "too-short",
+  KINDE_M2M_CLIENT_SECRET: "machine secret",
+};
 
 describe("a start that cannot be", () => {
   test.each([
@@ -45,6 +62,23 @@ describe("a start that cannot be", () => {
     expect(run.stderr).toMatch(
       new RegExp(`^holdfast: port ${taken} \\([^)]+\\) is in use; choose another with ${option}\n$`),
     );
+  });
+
+  test.each<[Record<string, string>, string[], string]>([
+    [
+      { CONVEX_URL: "https://happy-otter-1.convex.cloud" },
+      [],
+      "CONVEX_URL is another machine, which cannot reach the Kinde emulator on this one",
+    ],
+    [{}, ["--host", "0.0.0.0"], "--host 0.0.0.0 would let others sign in as anybody"],
+    [{ KINDE_ISSUER_URL: "https://acme.kinde.com/" }, [], "KINDE_ISSUER_URL ends with a slash"],
+    [TENANT_WITH_BAD_SECRET, [], "KINDE_CLIENT_SECRET must be 40 to 60 letters and digits"],
+    [TENANT_WITHOUT_MACHINE, [], "KINDE_M2M_CLIENT_SECRET is not set"],
+  ])("because of its provider ends with one line", async (env, argv, line) => {
+    const run = await startWith(env, "--port", String(await freePort()), ...argv);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(new RegExp(`^holdfast: ${line}[^\n]*\n$`));
+    expect(run.stderr).not.toContain("too-short");
   });
 
   test("names the process that already runs on the data directory", async () => {
