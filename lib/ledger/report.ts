@@ -1,0 +1,117 @@
+import { assertUnits } from "../shared/units.ts";
+import type { Meter } from "./meter.ts";
+import {
+  BOUNDARY_GUARD_MS,
+  lapsed,
+  LATE_WRITE_MS,
+  REQUEST_TIMEOUT_MS,
+  SEND_LEASE_MS,
+  type ReportState,
+} from "./report-state.ts";
+
+/*
+ * The reporter, one meter at a time. `nextStep` is asked in the mutation that takes a mark, with the 64 counters read in
+ * it; `report-outcome.ts` in the mutation that books what came of the step.
+ *
+ * Why no older total of ours overtakes a newer one: a claim gives one sender the meter until its lease ends. It may
+ * start its write up to `startBeforeMs`, one timeout before that, so by the next claim its attempt is over here. What
+ * may still happen is that the provider applies it late. So an attempt without an answer leaves the meter marked until
+ * a read-back, sent when such a write would have landed, shows the total written last.
+ */
+
+/** When a meter takes no more writes: at the end of its cycle, or of its agreement if that comes first. */
+export function closesAtMs(cycleEndMs: number, agreementUntilMs: number | null): number {
+  return agreementUntilMs === null ? cycleEndMs : Math.min(cycleEndMs, agreementUntilMs);
+}
+
+export type Step =
+  /** Write `totalUnits`, but only if the write can start before `startBeforeMs`. Store `state`, delete the mark. */
+  | {
+      readonly kind: "send";
+      readonly totalUnits: number;
+      readonly version: number;
+      readonly startBeforeMs: number;
+      readonly state: ReportState;
+    }
+  /** Read the meter and hand the answer to `afterReadBack`. The mark stays; store `state`. */
+  | { readonly kind: "read_back"; readonly version: number; readonly state: ReportState }
+  /** Keep the mark, ask again then. */
+  | { readonly kind: "wait"; readonly untilMs: number }
+  /** The provider has the ledger's total, as far as can be known. Delete the mark. */
+  | { readonly kind: "done"; readonly straddled: boolean }
+  /** No agreement, so no meter outside. Delete the mark; an agreement learnt later moves the entries. */
+  | { readonly kind: "unmetered" }
+  /** The meter has closed and its total differs. Delete the mark; a person decides. */
+  | { readonly kind: "review"; readonly late: LateUsage; readonly straddled: boolean };
+
+/*
+ * `straddled`: a write to this meter may have been applied after its end, which the provider counts in the next cycle.
+ * Mark the next cycle's meter of the same agreement, with `withStraddler`.
+ */
+
+/** What a closed meter's ledger says and the provider does not. */
+export interface LateUsage {
+  readonly ledgerUnits: number;
+  /** The last confirmed total, 0 if there was none. */
+  readonly sentUnits: number;
+  /** Ledger less sent; below zero when corrections came late. */
+  readonly lateUnits: number;
+  /** The total of a last attempt without an answer: the provider has it or not. Null when all answers are known. */
+  readonly maybeSentUnits: number | null;
+}
+
+/** What to do about a marked meter at this instant. `ledgerUnits` is read in the same transaction. */
+export function nextStep(
+  stored: ReportState,
+  meter: Pick<Meter, "agreementId"> & { readonly closesAtMs: number },
+  ledgerUnits: number,
+  nowMs: number,
+): Step {
+  assertUnits("ledgerUnits", ledgerUnits);
+  if (meter.agreementId === null) return { kind: "unmetered" };
+  const state = lapsed(stored, nowMs);
+  // A live sender first, even past the end: its answer is on its way.
+  if (state.pending !== null) return { kind: "wait", untilMs: state.pending.leaseExpiresAtMs };
+  if (nowMs >= meter.closesAtMs) return afterClosing(state, meter.closesAtMs, ledgerUnits);
+
+  const isWritten = ledgerUnits === (state.lastTotalUnits ?? 0) && state.lastOutcome !== "failed";
+  if (state.resend || !isWritten) {
+    if (nowMs < state.notBeforeMs) return { kind: "wait", untilMs: state.notBeforeMs };
+    const lastStartMs = meter.closesAtMs - BOUNDARY_GUARD_MS;
+    if (nowMs >= lastStartMs) return { kind: "wait", untilMs: meter.closesAtMs };
+    return claim(state, ledgerUnits, lastStartMs, nowMs);
+  }
+  if (state.unsure === null) return { kind: "done", straddled: false };
+  const { readNotBeforeMs } = state.unsure;
+  return nowMs < readNotBeforeMs
+    ? { kind: "wait", untilMs: readNotBeforeMs }
+    : { kind: "read_back", version: state.version, state };
+}
+
+function claim(state: ReportState, totalUnits: number, lastStartMs: number, nowMs: number): Step {
+  const version = state.version + 1;
+  const leaseExpiresAtMs = nowMs + SEND_LEASE_MS;
+  return {
+    kind: "send",
+    totalUnits,
+    version,
+    startBeforeMs: Math.min(leaseExpiresAtMs - REQUEST_TIMEOUT_MS, lastStartMs),
+    state: {
+      ...state,
+      version,
+      pending: { totalUnits, version, leaseExpiresAtMs },
+      lastTotalUnits: totalUnits,
+      resend: false,
+    },
+  };
+}
+
+function afterClosing(state: ReportState, closedAtMs: number, ledgerUnits: number): Step {
+  const { unsure, confirmed, lastOutcome, lastTotalUnits } = state;
+  const straddled = unsure !== null && unsure.sinceMs + LATE_WRITE_MS > closedAtMs;
+  const sentUnits = confirmed?.totalUnits ?? 0;
+  const lateUnits = ledgerUnits - sentUnits;
+  const maybeSentUnits = lastOutcome === "unknown" ? lastTotalUnits : null;
+  if (lateUnits === 0 && (maybeSentUnits ?? ledgerUnits) === ledgerUnits) return { kind: "done", straddled };
+  return { kind: "review", late: { ledgerUnits, sentUnits, lateUnits, maybeSentUnits }, straddled };
+}

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { cycleAt } from "../../lib/ledger/cycle.ts";
+import { whyText, type EntryOrigin, type WhyFacts } from "../../lib/ledger/why.ts";
+
+const AT = Date.parse("2026-11-19T12:00:00Z");
+const formatTime = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
+
+const facts = (origin: EntryOrigin, units: number, change: Partial<WhyFacts> = {}): WhyFacts => ({
+  entry: { units, atMs: AT, origin },
+  meter: { accountId: "acc", agreementId: "agreement_1", feature: "clicks", cycle: "2026-10" },
+  cycle: cycleAt(Date.parse("2026-10-20T15:29:00Z"), AT),
+  cap: null,
+  confirmed: { totalUnits: 8_457, atMs: AT + 60_000 },
+  ...change,
+});
+const click = (change: Partial<Extract<EntryOrigin, { kind: "click" }>> = {}): EntryOrigin => ({
+  kind: "click",
+  code: "LoKE2",
+  class: "billable",
+  rule: "no rule against it",
+  ...change,
+});
+
+test("a billed click tells its class, rule, instant, meter, cycle, cap and report", () => {
+  expect(whyText(facts(click(), 1, { cap: { capUnits: 1_000, billedUnits: 12 } }), formatTime)).toEqual({
+    title: "Billed: 1 unit",
+    reasons: [
+      "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. Rule: no rule against it.",
+      "The link's cap is 1,000 units; 12 are billed.",
+      'It is in the meter "clicks" under agreement agreement_1, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
+      "The provider last confirmed 8,457 units for this meter, on 2026-11-19T12:01.",
+    ],
+  });
+});
+
+test.each([
+  ["inactive", "link inactive", "The link was disabled or deleted"],
+  ["head", "method: HEAD", "It asked for headers only"],
+  ["prefetch", "sec-purpose: prefetch", "A browser fetched it before anybody clicked"],
+  ["bot", "isbot: Googlebot", "A program asked for it"],
+  ["over_cap", "cap: 10 of 10 billed", "The link had all the clicks that its cap allows"],
+] as const)("a click of class %s says that it is not billed, and the rule", (kind, rule, text) => {
+  const { title, reasons } = whyText(facts(click({ class: kind, rule }), 0), formatTime);
+  expect(title).toBe("Not billed");
+  expect(reasons[0]).toContain(text);
+  expect(reasons[0]).toContain(`Rule: ${rule}.`);
+});
+
+test.each([
+  [
+    { kind: "job", jobKey: "job-1", budgetCycle: "2026-10" },
+    31_200,
+    "Billed: 31,200 units",
+    "Job job-1 was settled",
+  ],
+  [{ kind: "move", correctsEntryId: "e1" }, -1, "Correction: 1 unit less", "together they add nothing"],
+  [{ kind: "move", correctsEntryId: "e1" }, 1, "Correction: 1 unit more", "together they add nothing"],
+  [{ kind: "take_back", correctsEntryId: "e1" }, -2, "Correction: 2 units less", "Entry e1 of"],
+  [{ kind: "carry_over", reviewId: "r1" }, 5, "Correction: 5 units more", "Review r1 carried"],
+  [{ kind: "write_off", reviewId: "r1" }, -5, "Correction: 5 units less", "Review r1 wrote"],
+] as const)("%j of %i units", (origin, units, title, text) => {
+  const why = whyText(facts(origin, units), formatTime);
+  expect(why.title).toBe(title);
+  expect(why.reasons[0]).toContain(text);
+});
+
+test("without an agreement, or before a report, it says so", () => {
+  const meter = { accountId: "acc", agreementId: null, feature: "clicks", cycle: "2026-10" };
+  expect(whyText(facts(click(), 1, { meter }), formatTime).reasons.slice(-2)).toEqual([
+    'It is in the meter "clicks" with no agreement in force, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
+    "Nothing of this meter is sent to the provider.",
+  ]);
+  expect(whyText(facts(click(), 1, { confirmed: null }), formatTime).reasons.at(-1)).toBe(
+    "No total of this meter has been confirmed by the provider yet.",
+  );
+});
