@@ -135,6 +135,14 @@ export const serverQuery = customQuery(query, {
   },
 });
 
+export const serverMutation = customMutation(mutation, {
+  args: serverArgs,
+  input: async (_ctx, { serverSecret }) => {
+    checkServer(serverSecret);
+    return { ctx: {}, args: {} };
+  },
+});
+
 /** Who the call speaks for, and the key row when it was a key. */
 async function resolvePrincipal(
   ctx: Pick<QueryCtx, "db" | "auth">,

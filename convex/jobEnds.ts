@@ -1,10 +1,10 @@
 import { decideExpire, EXPIRE_BATCH_MAX } from "../lib/gate/expire";
 import { decideSettle, type SettleDecision } from "../lib/gate/settle";
 import type { EndedStatus } from "../lib/gate/types";
-import { cycleAt } from "../lib/ledger/cycle";
 import { must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { MutationCtx } from "./_generated/server";
+import { recordEntries } from "./ledger";
 import { openReview } from "./reviews";
 import { findBudget, findLapsedJobs } from "./rows";
 
@@ -81,16 +81,14 @@ async function writeEnd(
   await ctx.db.patch(budgetId, decision.budget);
   if (decision.entryUnits > 0) {
     const account = must(await ctx.db.get(job.accountId), `account of job ${job._id} is missing`);
-    await ctx.db.insert("entries", {
-      accountId: job.accountId,
-      feature: job.feature,
+    const entry = {
       key: job._id,
       units: decision.entryUnits,
-      budgetCycle: job.cycle,
-      cycle: cycleAt(account.cycleAnchorMs, decision.end.endedAtMs).name,
-      jobId: job._id,
       atMs: decision.end.endedAtMs,
-    });
+      origin: { kind: "job" as const, jobId: job._id },
+      budgetCycle: job.cycle,
+    };
+    await recordEntries(ctx, account, job.feature, [entry], decision.end.endedAtMs);
   }
   return { ...job, ...patch };
 }

@@ -6,6 +6,8 @@ export const scopeValidator = v.union(
   v.literal("jobs:read"),
   v.literal("jobs:write"),
   v.literal("usage:read"),
+  v.literal("links:read"),
+  v.literal("links:write"),
 );
 export type Scope = Infer<typeof scopeValidator>;
 
@@ -82,6 +84,72 @@ export const limitViewValidator = v.object({
   readAtMs: v.number(),
   stale: v.boolean(),
   provider: providerValidator,
+});
+
+export const clickClassValidator = v.union(
+  v.literal("billable"),
+  v.literal("inactive"),
+  v.literal("head"),
+  v.literal("prefetch"),
+  v.literal("bot"),
+  v.literal("over_cap"),
+);
+
+/** What a ledger entry came from; the words of lib/ledger/why.ts. */
+export const entryOriginValidator = v.union(
+  v.object({
+    kind: v.literal("click"),
+    linkId: v.id("links"),
+    class: clickClassValidator,
+    rule: v.string(),
+    referrer: v.union(v.string(), v.null()),
+    agent: v.union(v.string(), v.null()),
+  }),
+  v.object({ kind: v.literal("job"), jobId: v.id("jobs") }),
+  v.object({ kind: v.literal("move") }),
+  v.object({ kind: v.literal("take_back") }),
+  v.object({ kind: v.literal("carry_over"), reviewId: v.id("reviews") }),
+  v.object({ kind: v.literal("write_off"), reviewId: v.id("reviews") }),
+);
+
+/** lib/ledger/report-state.ts. */
+export const reportStateValidator = v.object({
+  version: v.number(),
+  confirmed: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
+  pending: v.union(
+    v.object({ totalUnits: v.number(), version: v.number(), leaseExpiresAtMs: v.number() }),
+    v.null(),
+  ),
+  lastTotalUnits: v.union(v.number(), v.null()),
+  lastOutcome: v.union(v.literal("none"), v.literal("confirmed"), v.literal("failed"), v.literal("unknown")),
+  unsure: v.union(v.object({ sinceMs: v.number(), readNotBeforeMs: v.number() }), v.null()),
+  resend: v.boolean(),
+  attempts: v.number(),
+  notBeforeMs: v.number(),
+  error: v.union(v.string(), v.null()),
+});
+
+export const verdictValidator = v.union(
+  v.literal("match"),
+  v.literal("under_billed"),
+  v.literal("over_billed"),
+  v.literal("closed_cycle_drift"),
+  v.literal("unreadable"),
+);
+
+export const evidenceStatusValidator = v.union(
+  v.literal("proven"),
+  v.literal("repaired_and_confirmed"),
+  v.literal("error"),
+  v.literal("needs_review"),
+  v.literal("unreadable"),
+);
+
+export const lateUsageValidator = v.object({
+  ledgerUnits: v.number(),
+  sentUnits: v.number(),
+  lateUnits: v.number(),
+  maybeSentUnits: v.union(v.number(), v.null()),
 });
 
 const roomNumbers = {

@@ -13,7 +13,7 @@ interface EntryRow extends StoredRow {
   readonly budgetCycle: string;
   readonly cycle: string;
   readonly units: number;
-  readonly jobId: string;
+  readonly key: string;
 }
 
 /** One job of the naive model: numbers in a list, and nothing that is stored twice. */
@@ -169,7 +169,7 @@ test("A04: after 500 random operations across a cycle boundary every budget equa
     expect(budget).toMatchObject(modelBudget(budget.cycle));
   }
   // The job that crossed the boundary is paid by the cycle that admitted it and booked in the next.
-  expect(entries.filter((entry) => entry.jobId === bridge.id)).toMatchObject([
+  expect(entries.filter((entry) => entry.key === bridge.id)).toMatchObject([
     { budgetCycle: "2026-10", cycle: "2026-11", units: 70 },
   ]);
   expect(entries.length).toBeGreaterThan(50);

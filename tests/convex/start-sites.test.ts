@@ -42,7 +42,7 @@ test("budgets are written by the gate and repaired by the audit, nowhere else", 
 });
 
 test("ledger entries are inserted in one place and never changed", () => {
-  expect(filesWith(/insert\(\s*["']entries["']/, ["convex"])).toEqual(["convex/jobEnds.ts"]);
+  expect(filesWith(/insert\(\s*["']entries["']/, ["convex"])).toEqual(["convex/ledger.ts"]);
 });
 
 test("the bare function builders are used in functions.ts alone", () => {
