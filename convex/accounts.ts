@@ -7,6 +7,7 @@ import { parseAnchor } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
 import type { Doc, Id } from "./_generated/dataModel";
 import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server";
+import { fixedAgreement } from "./agreements";
 import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
 import { findAccountOfUser, findBilling, findFixedLimit, findLimit } from "./rows";
@@ -101,6 +102,10 @@ export async function insertAccount(
     cycleAnchorFrozenAtMs: null,
     createdAtMs: nowMs,
   });
+  // A meter outside is counted under an agreement. A throw-away account has none, so nothing of it is ever sent.
+  if (source === "operator") {
+    await ctx.db.insert("agreements", { accountId, ...fixedAgreement(accountId), fromMs: 0 });
+  }
   await ctx.db.insert("billing", {
     accountId,
     limitPerMinute: fields.jobsPerMinute,
@@ -271,6 +276,13 @@ export const ofUser = internalQuery({
     if (account === null) return null;
     return { accountId: account._id, isComplete: account.customerId !== null };
   },
+});
+
+/** The account that an operator names; null when there is none. For actions. */
+export const idOf = internalQuery({
+  args: { accountId: v.string() },
+  returns: v.union(v.id("accounts"), v.null()),
+  handler: async (ctx, { accountId }) => (await findAccount(ctx, accountId))?._id ?? null,
 });
 
 async function findAccount(ctx: Pick<QueryCtx, "db">, accountId: string): Promise<Doc<"accounts"> | null> {

@@ -131,7 +131,7 @@ export const listCycles = internalQuery({
         )
         .first();
       if (entry === null) break;
-      after = entry.budgetCycle;
+      after = entry.budgetCycle!;
       cycles.add(after);
     }
     return [...cycles].toSorted();

@@ -7,18 +7,17 @@ import {
   grantRefresh,
   requireRefresh,
 } from "../lib/gate/limit-cache";
-import { fixedProvider, type LimitProvider } from "../lib/gate/provider";
 import { formatRefreshLease, parseRefreshLease } from "../lib/gate/refresh-lease";
 import { FEATURE_TOKENS } from "../lib/gate/types";
-import { kindeProvider } from "../lib/kinde/provider";
 import { must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
 import { type ActionCtx, internalMutation, internalQuery } from "./_generated/server";
+import { learnAgreements } from "./agreements";
 import { accountAction } from "./functions";
-import { customerIdOf, kindeClient } from "./kinde";
-import { findFixedLimit, findLimit } from "./rows";
-import { limitUnitsValidator, providerValidator } from "./validators";
+import { limitProvider } from "./providers";
+import { findLimit } from "./rows";
+import { limitUnitsValidator } from "./validators";
 
 /** The refresh of a cached limit: an action reads the provider, mutations store what it answered. */
 
@@ -66,7 +65,7 @@ export async function refreshLimit(ctx: ActionCtx, accountId: Id<"accounts">): P
 }
 
 async function readAndStore(ctx: ActionCtx, accountId: Id<"accounts">, lease: Lease): Promise<Refreshed> {
-  const provider = await providerOf(ctx, accountId);
+  const provider = await limitProvider(ctx, accountId);
   // The age of a limit counts from the sending of the request: what changed meanwhile may not be in the answer.
   const sentAtMs = Date.now();
   const read = await provider.readLimit(accountId, lease.feature);
@@ -76,29 +75,11 @@ async function readAndStore(ctx: ActionCtx, accountId: Id<"accounts">, lease: Le
   }
   const { limitUnits, planKey, subscribedAtMs } = read;
   const stored = { accountId, ...lease, sentAtMs, limitUnits, planKey, subscribedAtMs };
-  await ctx.runMutation(internal.limits.storeRead, stored);
+  const hasNewPlan: boolean = await ctx.runMutation(internal.limits.storeRead, stored);
+  // A plan change makes another agreement, which is another meter. What is not learnt here the reporter learns.
+  if (hasNewPlan) await learnAgreements(ctx, accountId);
   return { kind: "refreshed" };
 }
-
-async function providerOf(ctx: ActionCtx, accountId: Id<"accounts">): Promise<LimitProvider> {
-  const name = await ctx.runQuery(internal.limits.providerName, { accountId });
-  if (name === "fixed") {
-    return fixedProvider((_account, feature) =>
-      ctx.runQuery(internal.limits.fixedLimit, { accountId, feature }),
-    );
-  }
-  const client = kindeClient(ctx);
-  return kindeProvider(client, {
-    customerIdOf: () => customerIdOf(ctx, client, accountId),
-  });
-}
-
-export const providerName = internalQuery({
-  args: { accountId: v.id("accounts") },
-  returns: providerValidator,
-  handler: async (ctx, { accountId }) =>
-    must(await ctx.db.get(accountId), `account ${accountId} is gone`).provider,
-});
 
 const leaseArgs = { accountId: v.id("accounts"), feature: v.string(), fence: v.number() };
 
@@ -132,15 +113,6 @@ export const requireAndGrant = internalMutation({
   },
 });
 
-export const fixedLimit = internalQuery({
-  args: { accountId: v.id("accounts"), feature: v.string() },
-  returns: v.union(v.object({ limitUnits: limitUnitsValidator }), v.null()),
-  handler: async (ctx, { accountId, feature }) => {
-    const row = await findFixedLimit(ctx, accountId, feature);
-    return row === null ? null : { limitUnits: row.limitUnits };
-  },
-});
-
 export const storeRead = internalMutation({
   args: {
     ...leaseArgs,
@@ -149,17 +121,19 @@ export const storeRead = internalMutation({
     planKey: v.union(v.string(), v.null()),
     subscribedAtMs: v.union(v.number(), v.null()),
   },
-  returns: v.null(),
+  /** Whether the plan is another one than was stored. */
+  returns: v.boolean(),
   handler: async (ctx, { accountId, feature, subscribedAtMs, ...read }) => {
     const row = await findLimit(ctx, accountId, feature);
+    const hasNewPlan = read.planKey !== (row?.planKey ?? null);
     if (row !== null) await ctx.db.patch(row._id, applyRead(row, read));
     // Cycles begin where the provider's do, as long as nothing has been counted by another anchor.
     const account = await ctx.db.get(accountId);
-    if (account === null || subscribedAtMs === null) return null;
-    if (account.cycleAnchorFrozenAtMs !== null || account.cycleAnchorSource !== "creation") return null;
+    if (account === null || subscribedAtMs === null) return hasNewPlan;
+    if (account.cycleAnchorFrozenAtMs !== null || account.cycleAnchorSource !== "creation") return hasNewPlan;
     const anchor = { cycleAnchorMs: subscribedAtMs, cycleAnchorSource: "subscription" as const };
     await ctx.db.patch(accountId, anchor);
-    return null;
+    return hasNewPlan;
   },
 });
 

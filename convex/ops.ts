@@ -1,8 +1,14 @@
 import { v } from "convex/values";
 
+import { internal } from "./_generated/api";
+import type { Id } from "./_generated/dataModel";
+import type { ActionCtx } from "./_generated/server";
 import { auditBudgets, type AuditCounts } from "./audit";
 import { operatorAction } from "./functions";
+import { reconcile as reconcileMeters, type Reconciled, reconciledValidator } from "./reconciler";
+import { report as reportTotals, type ReportCounts } from "./reporter";
 import { sweep as sweepLeases, type SweepCounts } from "./sweeper";
+import { notFoundValidator } from "./validators";
 
 /** The periodic workers on demand: for an operator, and for the supervisor before it lets admissions in. */
 
@@ -17,3 +23,38 @@ export const audit = operatorAction({
   returns: v.object({ budgets: v.number(), repaired: v.number() }),
   handler: async (ctx): Promise<AuditCounts> => await auditBudgets(ctx),
 });
+
+const oneOrAll = { accountId: v.optional(v.string()) };
+
+export const report = operatorAction({
+  args: oneOrAll,
+  returns: v.union(
+    v.object({ kind: v.literal("ran"), counts: v.record(v.string(), v.number()) }),
+    notFoundValidator,
+  ),
+  handler: async (ctx, args): Promise<{ kind: "ran"; counts: ReportCounts } | NotFound> => {
+    const accountId = await accountOf(ctx, args);
+    return accountId === undefined ? NOT_FOUND : { kind: "ran", counts: await reportTotals(ctx, accountId) };
+  },
+});
+
+export const reconcile = operatorAction({
+  args: oneOrAll,
+  returns: v.union(reconciledValidator, notFoundValidator),
+  handler: async (ctx, args): Promise<Reconciled | NotFound> => {
+    const accountId = await accountOf(ctx, args);
+    return accountId === undefined ? NOT_FOUND : await reconcileMeters(ctx, accountId);
+  },
+});
+
+type NotFound = { kind: "not_found" };
+const NOT_FOUND: NotFound = { kind: "not_found" };
+
+/** Null for all accounts, undefined for one that there is not. */
+async function accountOf(
+  ctx: ActionCtx,
+  { accountId }: { accountId?: string },
+): Promise<Id<"accounts"> | null | undefined> {
+  if (accountId === undefined) return null;
+  return (await ctx.runQuery(internal.accounts.idOf, { accountId })) ?? undefined;
+}

@@ -14,16 +14,44 @@ export async function withRun<Counts extends RunCounts>(
   name: string,
   work: () => Promise<Counts>,
 ): Promise<Counts> {
-  await ctx.runMutation(internal.runs.begin, { name });
+  await beginRun(ctx, name);
   try {
     const counts = await work();
-    await ctx.runMutation(internal.runs.finish, { name, status: "good", counts });
+    await finishRun(ctx, name, "good", counts);
     return counts;
   } catch (error) {
-    await ctx.runMutation(internal.runs.finish, { name, status: "failed", counts: {} });
+    await finishRun(ctx, name, "failed", {});
     throw error;
   }
 }
+
+/** The two marks by themselves, for a run that spans several actions or fails without throwing. */
+export async function beginRun(ctx: ActionCtx, name: string): Promise<void> {
+  await ctx.runMutation(internal.runs.begin, { name });
+}
+
+export async function finishRun(
+  ctx: ActionCtx,
+  name: string,
+  status: "good" | "failed",
+  counts: RunCounts,
+): Promise<void> {
+  await ctx.runMutation(internal.runs.finish, { name, status, counts });
+}
+
+/** Shows how far a run has come, while it is running. */
+export async function noteProgress(ctx: ActionCtx, name: string, counts: RunCounts): Promise<void> {
+  await ctx.runMutation(internal.runs.progress, { name, counts });
+}
+
+export const progress = internalMutation({
+  args: { name: v.string(), counts: v.record(v.string(), v.number()) },
+  returns: v.null(),
+  handler: async (ctx, { name, counts }) => {
+    await save(ctx, name, { counts });
+    return null;
+  },
+});
 
 export const begin = internalMutation({
   args: { name: v.string() },

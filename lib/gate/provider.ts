@@ -10,14 +10,15 @@ export type LimitRead =
     }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** The meter of an account's feature, in the cycle that is under way. */
+/** The meter of an account's feature in one cycle. */
 export interface MeterRef {
   readonly accountId: string;
   readonly feature: string;
   /** Kinde counts per agreement; null when the account has none. */
   readonly agreementId: string | null;
-  /** The name of the cycle, for a provider that keeps cycles apart by it. */
+  /** The name of the cycle, for a provider that keeps cycles apart by it, and its first instant. */
   readonly cycle: string;
+  readonly cycleStartMs: number;
 }
 
 /** There is nothing to send to or to compare with. Not a failure: it stays so until the account changes. */
@@ -33,6 +34,8 @@ export interface MeterFailure {
   readonly retryAfterMs: number | null;
   /** Could the write have been applied all the same? Always "no" for a read. */
   readonly committed: "no" | "unknown";
+  /** The provider understood the request and will not have it: what it is about has changed, or is wrong. */
+  readonly isRefused: boolean;
 }
 
 /** `set` is the provider's confirmation, or its word that it has this write already. */
@@ -43,10 +46,15 @@ export type TotalRead = { readonly kind: "read"; readonly totalUnits: number } |
 export interface LimitProvider {
   /** Reads the limit that is in force now. */
   readLimit(accountId: string, feature: string): Promise<LimitRead>;
-  /** Sets the total of the meter, once: whether and when to try again is for the caller, who knows newer totals. */
-  setTotal(meter: MeterRef, totalUnits: number): Promise<TotalWrite>;
-  /** Reads the total of the meter. */
+  /**
+   * Sets the total of the meter, once: whether and when to try again is for the caller, who knows newer totals. A
+   * write that could not start before `startBeforeMs` is not made, and fails with `committed: "no"`.
+   */
+  setTotal(meter: MeterRef, totalUnits: number, startBeforeMs: number): Promise<TotalWrite>;
+  /** Reads the total of a meter whose cycle is under way. */
   readTotal(meter: MeterRef): Promise<TotalRead>;
+  /** Reads the total with which a meter has closed. */
+  readClosedTotal(meter: MeterRef): Promise<TotalRead>;
 }
 
 /** The meters of the fixed provider: rows of our own, kept apart from the ledger so that the two can be compared. */
@@ -66,6 +74,10 @@ export function fixedProvider(
   lookUp: (accountId: string, feature: string) => Promise<{ readonly limitUnits: number | null } | null>,
   totals?: FixedTotals,
 ): LimitProvider {
+  const readTotal = async (meter: MeterRef): Promise<TotalRead> => {
+    if (totals === undefined) return NO_FIXED_METER;
+    return { kind: "read", totalUnits: (await totals.read(meter)) ?? 0 };
+  };
   return {
     async readLimit(accountId, feature) {
       const row = await lookUp(accountId, feature);
@@ -77,9 +89,7 @@ export function fixedProvider(
       await totals.write(meter, totalUnits);
       return { kind: "set" };
     },
-    async readTotal(meter) {
-      if (totals === undefined) return NO_FIXED_METER;
-      return { kind: "read", totalUnits: (await totals.read(meter)) ?? 0 };
-    },
+    readTotal,
+    readClosedTotal: readTotal,
   };
 }

@@ -29,8 +29,13 @@ export interface ManagementApi {
   ): Promise<ReadAnswer<z.output<Schema>> | Failure>;
   /**
    * A POST, sent once. Only a 401 has it sent again, with a new token: a request that was not let in changed nothing.
+   * Nothing is sent from `startBeforeMs` on, by `nowMs`; null for no such bound.
    */
-  write(path: string, body: object): Promise<{ readonly kind: "written" | "already_there" } | Failure>;
+  write(
+    path: string,
+    body: object,
+    startBeforeMs: number | null,
+  ): Promise<{ readonly kind: "written" | "already_there" } | Failure>;
 }
 
 export interface ApiPorts extends RetryPorts {
@@ -131,10 +136,13 @@ export function createManagementApi(ports: ApiPorts): ManagementApi {
       return { kind: "read", value: parsed.value, sentAtMs: answer.sentAtMs };
     },
 
-    async write(path, body) {
+    async write(path, body, startBeforeMs) {
       const endpoint = `POST ${path}`;
       const url = new URL(path, settings.issuerUrl);
-      const answer = await authorised(startBudget(ports.elapsedMs, ports.budgetMs), (accessToken) => {
+      const answer = await authorised(startBudget(ports.elapsedMs, ports.budgetMs), async (accessToken) => {
+        if (startBeforeMs !== null && ports.nowMs() >= startBeforeMs) {
+          return failure({ code: "timeout", message: `${endpoint}: it was too late to send it` });
+        }
         const headers = {
           accept: "application/json",
           authorization: `Bearer ${accessToken}`,

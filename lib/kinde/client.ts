@@ -4,7 +4,7 @@ import { createManagementApi } from "./api.ts";
 import { findCustomer, type CustomerLookup } from "./customers.ts";
 import { readEntitlements, type EntitlementsRead } from "./entitlements.ts";
 import type { Failure } from "./failure.ts";
-import { readMeter, writeMeter, type MeterAddress, type MeterRead } from "./meters.ts";
+import { readMeter, writeMeter, type MeterAddress, type MeterRead, type MeterWrite } from "./meters.ts";
 import { checkSettings, type KindeSettings } from "./settings.ts";
 import type { TokenStore } from "./token.ts";
 
@@ -34,9 +34,7 @@ export interface KindeClient {
   findCustomer(query: { readonly userId: string }): Promise<CustomerLookup | Failure>;
   readEntitlements(query: { readonly customerId: string }): Promise<EntitlementsRead | Failure>;
   readAgreements(query: { readonly customerId: string }): Promise<AgreementsRead | Failure>;
-  writeMeter(
-    write: MeterAddress & { readonly totalUnits: number; readonly atMs?: number },
-  ): Promise<{ readonly kind: "written" | "already_there" } | Failure>;
+  writeMeter(write: MeterWrite): Promise<{ readonly kind: "written" | "already_there" } | Failure>;
   readMeter(read: MeterAddress & { readonly allCycles?: boolean }): Promise<MeterRead | Failure>;
 }
 

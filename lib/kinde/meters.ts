@@ -12,6 +12,14 @@ export interface MeterAddress {
   readonly featureKey: string;
 }
 
+export interface MeterWrite extends MeterAddress {
+  readonly totalUnits: number;
+  /** When the usage was; Kinde's now when left out. */
+  readonly atMs?: number;
+  /** The write is not made when it cannot start before this instant, however long the token took. */
+  readonly startBeforeMs?: number;
+}
+
 /** One write as the provider keeps it. `value` is its text: a delta may be negative, a foreign one anything. */
 export interface MeterRecord {
   readonly id: string;
@@ -36,21 +44,21 @@ export interface MeterRead {
 /**
  * Sets the total of a meter, as an absolute value, which is safe to send again; a delta would count twice when the
  * first answer was lost. It is sent once all the same: after `committed: "unknown"` an older total of ours may still
- * land after a newer one, so the caller decides when to send again and reads back. `atMs` defaults to Kinde's now.
- * Throws `AssertionError` when the total is no amount of units.
+ * land after a newer one, so the caller decides when to send again and reads back. Throws `AssertionError` when the total is no amount of units.
  */
 export function writeMeter(
   api: ManagementApi,
-  write: MeterAddress & { readonly totalUnits: number; readonly atMs?: number },
+  write: MeterWrite,
 ): Promise<{ readonly kind: "written" | "already_there" } | Failure> {
-  return api.write(PATH, {
+  const body = {
     customer_agreement_id: write.agreementId,
     billing_feature_code: write.featureKey,
     // The specification wants a string, and strict servers refuse a number.
     meter_value: String(assertUnits("totalUnits", write.totalUnits)),
     meter_type_code: "absolute",
     ...(write.atMs === undefined ? {} : { meter_usage_timestamp: new Date(write.atMs).toISOString() }),
-  });
+  };
+  return api.write(PATH, body, write.startBeforeMs ?? null);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { LimitProvider, MeterFailure, MeterRef, NoMeter } from "../gate/provider.ts";
 import type { KindeClient } from "./client.ts";
+import { totalOfCycle } from "./cycle-total.ts";
 import { type EntitlementsRead, limitOf } from "./entitlements.ts";
 import type { Failure } from "./failure.ts";
 
@@ -30,10 +31,10 @@ export function kindeProvider(client: KindeClient, { customerIdOf }: KindeProvid
       };
     },
 
-    async setTotal(meter, totalUnits) {
+    async setTotal(meter, totalUnits, startBeforeMs) {
       const { agreementId, feature: featureKey } = meter;
       if (agreementId === null) return noAgreement(meter);
-      const answer = await client.writeMeter({ agreementId, featureKey, totalUnits });
+      const answer = await client.writeMeter({ agreementId, featureKey, totalUnits, startBeforeMs });
       return answer.kind === "failed" ? meterFailure(answer) : { kind: "set" };
     },
 
@@ -43,6 +44,17 @@ export function kindeProvider(client: KindeClient, { customerIdOf }: KindeProvid
       const answer = await client.readMeter({ agreementId, featureKey });
       if (answer.kind === "failed") return meterFailure(answer);
       return { kind: "read", totalUnits: answer.totalUnits };
+    },
+
+    async readClosedTotal(meter) {
+      const { agreementId, feature: featureKey, cycleStartMs } = meter;
+      if (agreementId === null) return noAgreement(meter);
+      const answer = await client.readMeter({ agreementId, featureKey, allCycles: true });
+      if (answer.kind === "failed") return meterFailure(answer);
+      const total = totalOfCycle(answer, cycleStartMs);
+      return total.kind === "total"
+        ? { kind: "read", totalUnits: total.totalUnits }
+        : { kind: "failed", reason: total.reason, retryAfterMs: null, committed: "no", isRefused: false };
     },
   };
 }
@@ -61,6 +73,7 @@ function noAgreement({ feature }: MeterRef): NoMeter {
   return { kind: "no_meter", reason: `the account has no agreement to meter ${feature} under` };
 }
 
-function meterFailure({ message, retryAfterMs, committed }: Failure): MeterFailure {
-  return { kind: "failed", reason: message, retryAfterMs, committed };
+function meterFailure({ code, message, retryAfterMs, committed }: Failure): MeterFailure {
+  const isRefused = code === "rejected" || code === "not_found";
+  return { kind: "failed", reason: message, retryAfterMs, committed, isRefused };
 }

@@ -39,12 +39,14 @@ export const SERVER_SECRET_BEFORE = "b".repeat(64);
 export const OPERATOR_KEY_HASH = "0f".repeat(32);
 /** Nothing listens there; tests that sign in bring their own issuer. */
 export const KINDE_ISSUER_URL = "http://127.0.0.1:3220";
+export const SHORT_URL = "https://hold.example";
 
 /** The environment that every backend gives to the functions. */
 export const BACKEND_ENV = {
   HOLDFAST_SERVER_SECRETS: `${SERVER_SECRET},${SERVER_SECRET_BEFORE}`,
   HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
   KINDE_ISSUER_URL,
+  HOLDFAST_SHORT_URL: SHORT_URL,
 };
 
 export interface BackendOptions {
@@ -54,6 +56,12 @@ export interface BackendOptions {
   readonly concurrency?: number;
   /** Called before each write with the name of its table; throwing fails the write, on an engine that can do so. */
   readonly beforeWrite?: (table: string) => void;
+  /** Environment variables of the functions beside `BACKEND_ENV`. */
+  readonly env?: Record<string, string>;
+  /** Deploys tests/helpers/functions beside `convex/`. */
+  readonly testFunctions?: boolean;
+  /** Where the rows are kept, for an engine that keeps them; opened again they are there again. */
+  readonly dataFile?: string;
 }
 
 /** Well inside a month, so that a test that moves a few minutes stays in its cycle. */

@@ -9,7 +9,10 @@ import schema from "../../convex/schema";
 import { must } from "../../lib/shared/assert.ts";
 import { BACKEND_ENV, type Backend, type BackendOptions, START_MS, type StoredRow } from "./backend.ts";
 
-const modules = import.meta.glob("../../convex/**/*.*s");
+const modules = {
+  ...import.meta.glob("../../convex/**/*.*s"),
+  "../../convex/testLedger.ts": () => import("./functions/testLedger.ts"),
+};
 
 interface Cron {
   readonly path: string;
@@ -18,12 +21,12 @@ interface Cron {
 }
 
 /** The official in-memory mock. It runs no crons and knows no clock, so both are played here with fake timers. */
-export async function convexTestBackend({ startMs = START_MS }: BackendOptions): Promise<Backend> {
+export async function convexTestBackend({ startMs = START_MS, env = {} }: BackendOptions): Promise<Backend> {
   vi.useFakeTimers({
     now: startMs,
     toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
   });
-  for (const [name, value] of Object.entries(BACKEND_ENV)) vi.stubEnv(name, value);
+  for (const [name, value] of Object.entries({ ...BACKEND_ENV, ...env })) vi.stubEnv(name, value);
   const deployment = convexTest({ schema, modules });
   const schedule = readCrons();
 
@@ -98,7 +101,8 @@ export async function convexTestBackend({ startMs = START_MS }: BackendOptions):
 
 function readCrons(): Cron[] {
   const unitsMs = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 };
-  return Object.values(crons.crons).map(({ name, schedule }) => {
+  const intervals = Object.values(crons.crons).filter(({ schedule }) => schedule.type === "interval");
+  return intervals.map(({ name, schedule }) => {
     const everyMs = Object.entries(unitsMs).reduce((sum, [unit, unitMs]) => {
       const count = (schedule as unknown as Record<string, unknown>)[unit];
       return typeof count === "number" ? sum + count * unitMs : sum;

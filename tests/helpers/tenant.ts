@@ -25,6 +25,7 @@ export function operatorOf(backend: Backend) {
     mutation: <Answer>(path: string, args: object) => backend.mutation<Answer>(path, { ...keys, ...args }),
     query: <Answer>(path: string, args: object) => backend.query<Answer>(path, { ...keys, ...args }),
     sweep: () => backend.action<{ expired: number; batches: number; broken: number }>("ops:sweep", keys),
+    action: <Answer>(path: string, args: object) => backend.action<Answer>(path, { ...keys, ...args }),
     audit: () => backend.action<{ budgets: number; repaired: number }>("ops:audit", keys),
   };
 }
@@ -49,13 +50,15 @@ export async function createTenant(backend: Backend, options: TenantOptions = {}
   });
   keysMade += 1;
   const keyHash = keysMade.toString(16).padStart(64, "0");
-  await operator.mutation("apiKeys:create", {
-    accountId: account.id,
-    keyHashNew: keyHash,
-    prefix: "hf_live_test",
-    name: "test",
-    scopes: ["jobs:read", "jobs:write", "usage:read"],
-  });
+  const addKey = (keyHashNew: string, scopes: string[]) =>
+    operator.mutation("apiKeys:create", {
+      accountId: account.id,
+      keyHashNew,
+      prefix: "hf_live_test",
+      name: "test",
+      scopes,
+    });
+  await addKey(keyHash, ["jobs:read", "jobs:write", "usage:read", "links:read", "links:write"]);
   const keys = { serverSecret: SERVER_SECRET, keyHash };
   const mutation = <Answer>(path: string, args: object) =>
     backend.mutation<Answer>(path, { ...keys, ...args });
@@ -78,6 +81,7 @@ export async function createTenant(backend: Backend, options: TenantOptions = {}
   return {
     accountId: account.id,
     keyHash,
+    addKey,
     mutation,
     query,
     admitOnce,

@@ -1,0 +1,135 @@
+import { type Infer, v } from "convex/values";
+
+import { must } from "../lib/shared/assert";
+import type { Doc, Id } from "./_generated/dataModel";
+import type { QueryCtx } from "./_generated/server";
+import { clickClassValidator } from "./validators";
+
+/** Entries with the names of what they point at, as their account is shown them. */
+
+type Reader = Pick<QueryCtx, "db">;
+
+/** Shards of a link's counter, as many as a meter has. */
+const LINK_SHARDS_MAX = 64;
+
+/** The words of lib/ledger/why.ts, and what else a click tells. */
+const originViewValidator = v.union(
+  v.object({
+    kind: v.literal("click"),
+    linkId: v.string(),
+    code: v.string(),
+    class: clickClassValidator,
+    rule: v.string(),
+    referrer: v.union(v.string(), v.null()),
+    agent: v.union(v.string(), v.null()),
+  }),
+  v.object({
+    kind: v.literal("job"),
+    jobId: v.string(),
+    jobKey: v.string(),
+    /** The cycle whose budget paid: the one that admitted the job. */
+    budgetCycle: v.string(),
+  }),
+  v.object({ kind: v.literal("move"), correctsEntryId: v.string() }),
+  v.object({ kind: v.literal("take_back"), correctsEntryId: v.string() }),
+  v.object({ kind: v.literal("carry_over"), reviewId: v.string() }),
+  v.object({ kind: v.literal("write_off"), reviewId: v.string() }),
+);
+
+export const entryViewValidator = v.object({
+  id: v.string(),
+  /** Null: no agreement was in force, and nothing of it is sent. */
+  agreementId: v.union(v.string(), v.null()),
+  feature: v.string(),
+  cycle: v.string(),
+  key: v.string(),
+  units: v.number(),
+  atMs: v.number(),
+  origin: originViewValidator,
+});
+export type EntryView = Infer<typeof entryViewValidator>;
+
+/** What of `WhyFacts` (lib/ledger/why.ts) the entry itself does not say. */
+export const whyFactsValidator = v.object({
+  cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
+  cap: v.union(v.object({ capUnits: v.number(), billedUnits: v.number() }), v.null()),
+  confirmed: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
+});
+
+/** Makes a function that shows entries. The rows they have in common, links and meters, are read once. */
+export function entryReader(ctx: Reader): (entry: Doc<"entries">) => Promise<EntryView> {
+  const meterOf = keep((id: Id<"meters">) => ctx.db.get(id));
+  const linkOf = keep((id: Id<"links">) => ctx.db.get(id));
+  return async (entry) => {
+    const meter = must(await meterOf(entry.meterId), `the meter of entry ${entry._id} is gone`);
+    const { _id: id, feature, cycle, key, units, atMs } = entry;
+    const origin = await viewOrigin(ctx, linkOf, entry);
+    return { id, agreementId: meter.agreementId, feature, cycle, key, units, atMs, origin };
+  };
+}
+
+async function viewOrigin(
+  ctx: Reader,
+  linkOf: (id: Id<"links">) => Promise<Doc<"links"> | null>,
+  entry: Doc<"entries">,
+): Promise<EntryView["origin"]> {
+  const { origin } = entry;
+  switch (origin.kind) {
+    case "click": {
+      const link = must(await linkOf(origin.linkId), `the link of entry ${entry._id} is gone`);
+      return { ...origin, code: link.code };
+    }
+    case "job": {
+      const job = must(await ctx.db.get(origin.jobId), `the job of entry ${entry._id} is gone`);
+      return { ...origin, jobKey: job.key, budgetCycle: entry.budgetCycle ?? job.cycle };
+    }
+    case "carry_over":
+    case "write_off":
+      return origin;
+    default: {
+      const correctsEntryId = must(entry.correctsEntryId, `entry ${entry._id} corrects no entry`);
+      return { kind: origin.kind, correctsEntryId };
+    }
+  }
+}
+
+/** For one entry: its meter's cycle and last confirmed total, and the cap of its link. */
+export async function whyFactsOf(
+  ctx: Reader,
+  entry: Doc<"entries">,
+): Promise<Infer<typeof whyFactsValidator>> {
+  const meter = must(await ctx.db.get(entry.meterId), `the meter of entry ${entry._id} is gone`);
+  const report = await ctx.db
+    .query("reports")
+    .withIndex("by_meter", (q) => q.eq("meterId", meter._id))
+    .unique();
+  return {
+    cycle: { name: meter.cycle, startMs: meter.cycleStartMs, endMs: meter.cycleEndMs },
+    cap: entry.origin.kind === "click" ? await capOf(ctx, entry.origin.linkId) : null,
+    confirmed: report?.state.confirmed ?? null,
+  };
+}
+
+async function capOf(
+  ctx: Reader,
+  linkId: Id<"links">,
+): Promise<{ capUnits: number; billedUnits: number } | null> {
+  const link = await ctx.db.get(linkId);
+  if (link === null || link.capUnits === null) return null;
+  const counters = await ctx.db
+    .query("linkTotals")
+    .withIndex("by_link_shard", (q) => q.eq("linkId", linkId))
+    .take(LINK_SHARDS_MAX);
+  return {
+    capUnits: link.capUnits,
+    billedUnits: counters.reduce((sum, { billedUnits }) => sum + billedUnits, 0),
+  };
+}
+
+function keep<K, V>(read: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const kept = new Map<K, V>();
+  return async (key) => {
+    if (!kept.has(key)) kept.set(key, await read(key));
+    return kept.get(key) as V;
+  };
+}

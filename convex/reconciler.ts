@@ -1,0 +1,233 @@
+import { type Infer, v } from "convex/values";
+
+import { SEND_LEASE_MS } from "../lib/ledger/report-state";
+import { MINUTE_MS, SECOND_MS } from "../lib/shared/durations";
+import { internal } from "./_generated/api";
+import type { Id } from "./_generated/dataModel";
+import { type ActionCtx, internalAction } from "./_generated/server";
+import { type MeterTarget, readTotal } from "./providers";
+import type { Judged, Result } from "./reconcile";
+import { attemptWrite } from "./reporter";
+import { beginRun, finishRun, noteProgress } from "./runs";
+import { checkShards, type ShardsChecked } from "./shardCheck";
+import { evidenceStatusValidator, verdictValidator } from "./validators";
+
+/**
+ * Proves that the provider's meters show what the ledger says: counters against rows, ledger against meter, and where
+ * they differ a repair that is read back. The ledger is the fact; nothing a meter says changes it.
+ *
+ * Every account that is no throw-away one is gone through, in pages; a run that has taken long hands on to a scheduled
+ * continuation, because an action may not run for more than ten minutes.
+ */
+
+const NAME = "reconciler";
+const ACCOUNTS_AT_ONCE = 5;
+/** Below the ten minutes of an action, with room for the page under way. */
+const HAND_ON_AFTER_MS = 5 * MINUTE_MS;
+const PROGRESS_EVERY_MS = SECOND_MS;
+/** A meter that is being sent to is looked at again after this, as long as such a send may take. */
+const LOOK_AGAIN_MS = 250;
+const LOOKS_MAX = SEND_LEASE_MS / LOOK_AGAIN_MS;
+/** Meters that one answer lists. */
+const LISTED_MAX = 500;
+
+const meterResultValidator = v.object({
+  meterId: v.id("meters"),
+  feature: v.string(),
+  cycle: v.string(),
+  agreementId: v.union(v.string(), v.null()),
+  ledgerUnits: v.number(),
+  /** The last confirmed total, what the meter showed before a repair, and what was read back after one. */
+  sentUnits: v.union(v.number(), v.null()),
+  meterUnits: v.union(v.number(), v.null()),
+  readBackUnits: v.union(v.number(), v.null()),
+  verdict: verdictValidator,
+  status: evidenceStatusValidator,
+  cause: v.union(v.string(), v.null()),
+  error: v.union(v.string(), v.null()),
+});
+type MeterResult = Infer<typeof meterResultValidator>;
+
+export const reconciledValidator = v.object({
+  kind: v.literal("ran"),
+  /** "running" when a continuation was scheduled. */
+  status: v.union(v.literal("good"), v.literal("failed"), v.literal("running")),
+  counts: v.record(v.string(), v.number()),
+  /** Of one account all meters; of all accounts those that were not simply proven. 500 at most. */
+  meters: v.array(meterResultValidator),
+});
+export type Reconciled = Infer<typeof reconciledValidator>;
+
+/** Every night, and its continuations. A run with errors ends with one. */
+export const run = internalAction({
+  args: { cursor: v.optional(v.string()), counts: v.optional(v.record(v.string(), v.number())) },
+  returns: v.null(),
+  handler: async (ctx, { cursor, counts }) => {
+    if (cursor === undefined) await beginRun(ctx, NAME);
+    const { status, counts: sums } = await drive(ctx, null, cursor ?? null, counts ?? {});
+    if (status === "failed") throw new Error(`${sums["errors"]} meters could not be repaired and confirmed`);
+    return null;
+  },
+});
+
+/** One run on demand, for all accounts or for one. */
+export async function reconcile(ctx: ActionCtx, accountId: Id<"accounts"> | null): Promise<Reconciled> {
+  await beginRun(ctx, NAME);
+  return await drive(ctx, accountId, null, {});
+}
+
+async function drive(
+  ctx: ActionCtx,
+  accountId: Id<"accounts"> | null,
+  from: string | null,
+  countsBefore: Record<string, number>,
+): Promise<Reconciled> {
+  const work = new Run(ctx, countsBefore, accountId !== null);
+  try {
+    if (accountId !== null) {
+      await work.account(accountId);
+      return await end(ctx, work);
+    }
+    const startMs = performance.now();
+    let cursor = from;
+    do {
+      const page: AccountsPage = await ctx.runQuery(internal.reconcile.listAccounts, { cursor });
+      await atOnce(page.accountIds, ACCOUNTS_AT_ONCE, (id) => work.account(id));
+      await noteProgress(ctx, NAME, work.counts);
+      cursor = page.cursor;
+    } while (cursor !== null && performance.now() - startMs < HAND_ON_AFTER_MS);
+    if (cursor === null) return await end(ctx, work);
+    await ctx.scheduler.runAfter(0, internal.reconciler.run, { cursor, counts: work.counts });
+    return { kind: "ran", status: "running", counts: work.counts, meters: work.meters };
+  } catch (error) {
+    await finishRun(ctx, NAME, "failed", work.counts);
+    throw error;
+  }
+}
+
+interface AccountsPage {
+  accountIds: Id<"accounts">[];
+  cursor: string | null;
+}
+
+async function end(ctx: ActionCtx, { counts, meters }: Run): Promise<Reconciled> {
+  const status = counts["errors"] === 0 ? "good" : "failed";
+  await finishRun(ctx, NAME, status, counts);
+  return { kind: "ran", status, counts, meters };
+}
+
+interface Look {
+  target: MeterTarget;
+  version: number;
+  isBusy: boolean;
+  isClosed: boolean;
+}
+
+/** One run: what it has counted, and the meters that its answer lists. */
+class Run {
+  readonly counts: Record<string, number>;
+  readonly meters: MeterResult[] = [];
+  private shownAtMs = performance.now();
+
+  constructor(
+    private readonly ctx: ActionCtx,
+    countsBefore: Record<string, number>,
+    private readonly listsAll: boolean,
+  ) {
+    const none = { accounts: 0, meters: 0, rows: 0, rebuilt: 0, repaired: 0, errors: 0, evidence: 0 };
+    this.counts = { ...none, ...countsBefore };
+  }
+
+  async account(accountId: Id<"accounts">): Promise<void> {
+    const meterIds: Id<"meters">[] = await this.ctx.runQuery(internal.reconcile.listMeters, { accountId });
+    for (const meterId of meterIds) {
+      try {
+        await this.meter(meterId);
+      } catch (error) {
+        // One broken meter does not keep the others from being proven.
+        const detail = error instanceof Error ? error.message : String(error);
+        await this.ctx.runMutation(internal.reconcile.noteBroken, { meterId, detail });
+        this.add("errors");
+      }
+    }
+    this.add("accounts");
+  }
+
+  private async meter(meterId: Id<"meters">): Promise<void> {
+    const checked = await checkShards(this.ctx, meterId, (rows) => this.onRows(rows));
+    this.add("rebuilt", checked.rebuilt);
+    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+      const look: Look = await this.ctx.runQuery(internal.reconcile.look, { meterId });
+      if (look.target.agreementId === null) return this.add("unmetered");
+      const result = look.isBusy ? null : await this.judge(look, checked);
+      if (result !== null) return this.note(look.target, result);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
+    throw new Error("somebody else kept sending to it");
+  }
+
+  /** Null when somebody sent to the meter meanwhile. */
+  private async judge(look: Look, { rebuiltUnits }: ShardsChecked): Promise<Result | null> {
+    const { target, version, isClosed } = look;
+    const { meterId } = target;
+    const reading = await readTotal(this.ctx, target, isClosed);
+    const judged: Judged = await this.ctx.runMutation(internal.reconcile.judge, {
+      meterId,
+      version,
+      wasClosed: isClosed,
+      rebuiltUnits,
+      reading,
+    });
+    if (judged.kind === "moved") return null;
+    return judged.kind === "judged" ? judged.result : await this.repair(target, judged);
+  }
+
+  /** Writes, reads back and settles under one claim, so that no report comes between. */
+  private async repair(
+    target: MeterTarget,
+    { facts, totalUnits, version, startBeforeMs }: Extract<Judged, { kind: "repair" }>,
+  ): Promise<Result> {
+    const { outcome } = await attemptWrite(this.ctx, target, totalUnits, startBeforeMs);
+    const mayBeThere = outcome.kind === "confirmed" || outcome.kind === "unknown";
+    const readSentAtMs = Date.now();
+    const reading = mayBeThere ? await readTotal(this.ctx, target, false) : null;
+    const args = { meterId: target.meterId, version, totalUnits, facts, outcome, readSentAtMs, reading };
+    return await this.ctx.runMutation(internal.reconcile.settleRepair, args);
+  }
+
+  private note(target: MeterTarget, result: Result): void {
+    const { ledgerUnits, sentUnits, readBackUnits, verdict, status, cause, error } = result;
+    this.add("meters");
+    this.add(verdict);
+    if (status === "repaired_and_confirmed") this.add("repaired");
+    if (status === "error") this.add("errors");
+    if (result.isNew) this.add("evidence");
+    if (this.meters.length >= LISTED_MAX || (!this.listsAll && status === "proven")) return;
+    const { meterId, feature, cycle, agreementId } = target;
+    const numbers = { ledgerUnits, sentUnits, meterUnits: result.providerUnits, readBackUnits };
+    this.meters.push({ meterId, feature, cycle, agreementId, ...numbers, verdict, status, cause, error });
+  }
+
+  private add(name: string, count = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + count;
+  }
+
+  private async onRows(rows: number): Promise<void> {
+    this.add("rows", rows);
+    if (performance.now() - this.shownAtMs < PROGRESS_EVERY_MS) return;
+    this.shownAtMs = performance.now();
+    await noteProgress(this.ctx, NAME, this.counts);
+  }
+}
+
+async function atOnce<T>(
+  items: readonly T[],
+  workers: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}

@@ -1,0 +1,174 @@
+import { v } from "convex/values";
+
+import type { TotalWrite } from "../lib/gate/provider";
+import { outcomeOf, type SendOutcome } from "../lib/ledger/report-outcome";
+import { RUN_MS, SENDS_AT_ONCE } from "../lib/ledger/report-state";
+import { internal } from "./_generated/api";
+import type { Id } from "./_generated/dataModel";
+import { type ActionCtx, internalAction } from "./_generated/server";
+import { type Learnt, learnAgreements } from "./agreements";
+import { readTotal, writeTotal } from "./providers";
+import type { Claimed } from "./reports";
+import { noteProgress, withRun } from "./runs";
+
+/**
+ * Sends the totals of marked meters to the provider, oldest mark first. Each meter is claimed right before its write,
+ * so that a lease never waits behind the writes of others; the claim, the write and what came of it are three steps,
+ * and a run that dies between two of them leaves an ended lease, which the next run takes for a mark.
+ */
+
+export interface ReportCounts extends Record<string, number> {
+  /** Meters that were looked at. */
+  readonly meters: number;
+  readonly sent: number;
+  readonly failed: number;
+  /** Attempts without an answer. */
+  readonly unknown: number;
+  readonly readBack: number;
+  readonly waiting: number;
+  readonly unmetered: number;
+  readonly reviews: number;
+}
+
+const NO_COUNTS: ReportCounts = {
+  meters: 0,
+  sent: 0,
+  failed: 0,
+  unknown: 0,
+  readBack: 0,
+  waiting: 0,
+  unmetered: 0,
+  reviews: 0,
+};
+
+export const run = internalAction({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    await ctx.runMutation(internal.reports.planFlushes, {});
+    await report(ctx, null);
+    return null;
+  },
+});
+
+/** Between two runs, when meters are about to close. Not a run of its own: it leaves the run's row alone. */
+export const flush = internalAction({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    await sendDue(ctx, null, () => Promise.resolve());
+    return null;
+  },
+});
+
+/** One run, for all accounts or for one. */
+export function report(ctx: ActionCtx, accountId: Id<"accounts"> | null): Promise<ReportCounts> {
+  return withRun(ctx, "reporter", () =>
+    sendDue(ctx, accountId, (counts) => noteProgress(ctx, "reporter", counts)),
+  );
+}
+
+type Count = Exclude<keyof ReportCounts, number>;
+
+async function sendDue(
+  ctx: ActionCtx,
+  accountId: Id<"accounts"> | null,
+  onRound: (counts: ReportCounts) => Promise<void>,
+): Promise<ReportCounts> {
+  const startMs = performance.now();
+  const isTimeLeft = (): boolean => performance.now() - startMs < RUN_MS;
+  const counts: Record<string, number> & ReportCounts = { ...NO_COUNTS };
+  const sender = new Sender(ctx, (name) => {
+    (counts as Record<string, number>)[name] = (counts[name] ?? 0) + 1;
+  });
+  while (isTimeLeft()) {
+    const meterIds: Id<"meters">[] = await ctx.runQuery(internal.reports.listDue, { accountId });
+    if (meterIds.length === 0) break;
+    const queue = meterIds.values();
+    const work = async (): Promise<void> => {
+      for (const meterId of queue) if (isTimeLeft()) await sender.handle(meterId);
+    };
+    await Promise.all(Array.from({ length: SENDS_AT_ONCE }, work));
+    await onRound(counts);
+  }
+  return counts;
+}
+
+/** Takes meters one by one and remembers of whose agreements it has asked the provider in this run. */
+class Sender {
+  private readonly learnt = new Map<Id<"accounts">, Promise<Learnt>>();
+
+  constructor(
+    private readonly ctx: ActionCtx,
+    private readonly count: (name: Count) => void,
+  ) {}
+
+  async handle(meterId: Id<"meters">): Promise<void> {
+    this.count("meters");
+    let claimed: Claimed = await this.ctx.runMutation(internal.reports.claim, { meterId, learnt: null });
+    if (claimed.kind === "learn") {
+      const learnt = await this.learnOnce(claimed.accountId);
+      claimed = await this.ctx.runMutation(internal.reports.claim, { meterId, learnt });
+    }
+    switch (claimed.kind) {
+      case "send":
+        return await this.send(claimed);
+      case "read_back":
+        return await this.readBack(claimed);
+      case "wait":
+        return this.count("waiting");
+      case "unmetered":
+        return this.count("unmetered");
+      case "review":
+        return this.count("reviews");
+      case "done":
+      case "learn":
+        return;
+    }
+  }
+
+  private async send(claimed: Extract<Claimed, { kind: "send" }>): Promise<void> {
+    const { target, totalUnits, version, startBeforeMs } = claimed;
+    const { outcome, isRefused } = await attemptWrite(this.ctx, target, totalUnits, startBeforeMs);
+    await this.ctx.runMutation(internal.reports.settleSend, { meterId: target.meterId, version, outcome });
+    if (outcome.kind === "confirmed") this.count("sent");
+    else this.count(outcome.kind === "unknown" ? "unknown" : "failed");
+    // What the provider will not have may be under an agreement that has ended: learnt now, it is moved or put before
+    // a person; not learnt, it would be refused for ever.
+    if (isRefused) await this.learnOnce(target.accountId);
+  }
+
+  private async readBack({ target, version }: Extract<Claimed, { kind: "read_back" }>): Promise<void> {
+    const sentAtMs = Date.now();
+    const reading = await readTotal(this.ctx, target, false);
+    const args = { meterId: target.meterId, version, sentAtMs, reading };
+    await this.ctx.runMutation(internal.reports.settleReadBack, args);
+    this.count("readBack");
+  }
+
+  private learnOnce(accountId: Id<"accounts">): Promise<Learnt> {
+    const learning = this.learnt.get(accountId) ?? learnAgreements(this.ctx, accountId);
+    this.learnt.set(accountId, learning);
+    return learning;
+  }
+}
+
+/** One write, and what is known of it afterwards. The reconciler repairs through it as well. */
+export async function attemptWrite(
+  ctx: ActionCtx,
+  target: Extract<Claimed, { kind: "send" }>["target"],
+  totalUnits: number,
+  startBeforeMs: number,
+): Promise<{ outcome: SendOutcome; isRefused: boolean }> {
+  if (Date.now() >= startBeforeMs) return { outcome: { kind: "not_started" }, isRefused: false };
+  const write = await writeTotal(ctx, target, totalUnits, startBeforeMs);
+  return { outcome: outcomeOf(answerOf(write)), isRefused: write.kind === "failed" && write.isRefused };
+}
+
+function answerOf(write: TotalWrite): Parameters<typeof outcomeOf>[0] {
+  if (write.kind === "set") return { kind: "written" };
+  const { reason: message } = write;
+  if (write.kind === "no_meter") return { kind: "failed", committed: "no", retryAfterMs: null, message };
+  const { committed, retryAfterMs } = write;
+  return { kind: "failed", committed, retryAfterMs, message };
+}

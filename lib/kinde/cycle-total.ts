@@ -1,0 +1,50 @@
+import { DAY_MS } from "../shared/durations.ts";
+import { checkUnits } from "../shared/units.ts";
+import type { MeterRecord } from "./meters.ts";
+
+const SHORTEST_CYCLE_MS = 28 * DAY_MS;
+
+export type CycleTotal =
+  | { readonly kind: "total"; readonly totalUnits: number }
+  | { readonly kind: "unknown"; readonly reason: string };
+
+/**
+ * The total of a closed cycle, which Kinde does not tell: added up from its records, absolute ones setting it and
+ * deltas adding. What was dated back into the cycle after its end moved no total, so it does not count here either.
+ * Unknown where a record cannot be read, where there are more than were read, and where the provider's cycles start
+ * at other instants than ours.
+ */
+export function totalOfCycle(
+  read: { readonly records: readonly MeterRecord[]; readonly truncated: boolean },
+  cycleStartMs: number,
+): CycleTotal {
+  if (read.truncated) return unknown("the meter has more records than could be read");
+  if (read.records.some((record) => record.cycleStartMs === null)) {
+    return unknown("the provider does not say to which cycles its records belong");
+  }
+  const starts = [...new Set(read.records.map((record) => record.cycleStartMs!))].toSorted((a, b) => a - b);
+  const records = read.records.filter((record) => record.cycleStartMs === cycleStartMs);
+  const endMs = starts.find((startMs) => startMs > cycleStartMs) ?? Number.POSITIVE_INFINITY;
+  const misfits = starts.some((startMs) => Math.abs(startMs - cycleStartMs) < SHORTEST_CYCLE_MS);
+  if (records.length === 0 && misfits) return unknown("the provider's cycles start at other instants");
+  let total = 0n;
+  for (const record of records.toReversed().toSorted(byAge)) {
+    if (record.createdAtMs !== null && record.createdAtMs >= endMs) continue;
+    if (!/^-?\d{1,16}$/.test(record.value)) return unknown("a record of the meter is no whole number");
+    if (record.type === "absolute") total = BigInt(record.value);
+    else if (record.type === "delta") total += BigInt(record.value);
+    else return unknown("a record of the meter does not say what it does");
+  }
+  const totalUnits = Number(total);
+  if (checkUnits("total", totalUnits) !== null) return unknown(`the records add up to ${total}`);
+  return { kind: "total", totalUnits };
+}
+
+/** Oldest first. Those of one instant keep their order, which is why the list is turned round before. */
+function byAge(one: MeterRecord, other: MeterRecord): number {
+  return (one.createdAtMs ?? one.usedAtMs) - (other.createdAtMs ?? other.usedAtMs);
+}
+
+function unknown(reason: string): CycleTotal {
+  return { kind: "unknown", reason };
+}

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { type Backend, createBackend } from "../helpers/backend.ts";
+import { ledgerOf } from "../helpers/ledger.ts";
+import { createTenant, type Tenant } from "../helpers/tenant.ts";
+
+let backend: Backend;
+let tenant: Tenant;
+beforeEach(async () => {
+  backend = await createBackend({ testFunctions: true });
+  tenant = await createTenant(backend);
+});
+afterEach(() => backend.close());
+
+describe("a marked meter", () => {
+  test("is sent to the provider's meter as one absolute total", async () => {
+    const ledger = ledgerOf(backend);
+    await ledger.clicks(tenant.accountId, 8);
+    await ledger.clicks(tenant.accountId, 3);
+    expect(await ledger.report()).toMatchObject({ meters: 1, sent: 1, failed: 0 });
+    expect(await ledger.fixedTotals()).toEqual([11]);
+    expect(await ledger.marks()).toEqual([]);
+    expect(await ledger.report()).toMatchObject({ meters: 0, sent: 0 });
+  });
+
+  test("is reported every minute by itself", async () => {
+    const ledger = ledgerOf(backend);
+    await ledger.clicks(tenant.accountId, 5);
+    await backend.advanceMs(60_000);
+    expect(await ledger.fixedTotals()).toEqual([5]);
+  });
+
+  test("of a throw-away account is counted and sent nowhere", async () => {
+    const ledger = ledgerOf(backend);
+    const [agreement] = await backend.readAll("agreements");
+    await backend.mutation("testLedger:deleteRow", { id: agreement!._id });
+    await backend.patchRow(tenant.accountId, { source: "lab" });
+    await ledger.clicks(tenant.accountId, 5);
+    expect(await ledger.report()).toMatchObject({ meters: 1, sent: 0, unmetered: 1 });
+    expect(await ledger.marks()).toEqual([]);
+  });
+
+  test("of an account from before agreements were kept gets its fixed one", async () => {
+    const ledger = ledgerOf(backend);
+    const [agreement] = await backend.readAll("agreements");
+    await backend.mutation("testLedger:deleteRow", { id: agreement!._id });
+    await ledger.clicks(tenant.accountId, 5);
+    await ledger.report();
+    await ledger.report();
+    expect(await ledger.fixedTotals()).toEqual([5]);
+    expect(await ledger.meters()).toMatchObject([
+      { agreementId: null },
+      { agreementId: `fixed:${tenant.accountId}` },
+    ]);
+  });
+
+  test("of a settled job is sent as tokens", async () => {
+    const ledger = ledgerOf(backend);
+    const other = await createTenant(backend, { limitUnits: 100 });
+    const job = await other.start({ key: "k", units: 10 });
+    await other.settle({ jobId: job.id, outcome: "completed", usedUnits: 6, fence: job.fence });
+    expect(await ledger.report(other.accountId)).toMatchObject({ sent: 1 });
+    expect(await ledger.fixedTotals()).toEqual([6]);
+  });
+
+  test("of one account is sent without touching the others", async () => {
+    const ledger = ledgerOf(backend);
+    const other = await createTenant(backend);
+    await ledger.clicks(tenant.accountId, 5);
+    await ledger.clicks(other.accountId, 6);
+    expect(await ledger.report(other.accountId)).toMatchObject({ meters: 1, sent: 1 });
+    expect(await ledger.fixedTotals()).toEqual([6]);
+  });
+});
+
+test("B47: 1,000 accounts marked at once are all sent in one run, oldest first", async () => {
+  const ledger = ledgerOf(backend);
+  await backend.mutation("testLedger:manyMeters", { accountId: tenant.accountId, count: 1_000 });
+  expect(await ledger.report()).toMatchObject({ meters: 1_000, sent: 1_000 });
+  expect(await ledger.marks()).toEqual([]);
+  const totals = await ledger.fixedTotals();
+  expect(totals).toHaveLength(1_000);
+  // Ten at a time are under way, so one may pass another by that much and no more.
+  for (const [index, units] of totals.entries()) expect(Math.abs(units - (index + 1))).toBeLessThan(100);
+});
