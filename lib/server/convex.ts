@@ -29,15 +29,24 @@ export class BackendError extends Error {
   }
 }
 
-/** The door to the Convex deployment. Every call throws `BackendError` and nothing else. */
+/**
+ * In whose name a call is made: the server's alone, that of a key it vouches for by the key's hash, or that of a
+ * signed-in user, whose token the backend checks itself and for whom this server vouches nothing.
+ */
+export type Caller =
+  | { readonly kind: "server" }
+  | { readonly kind: "key"; readonly keyHash: string }
+  | { readonly kind: "session"; readonly accessToken: string };
+
+/** The door to the Convex deployment. Every call throws `BackendError` and nothing else; without a caller it is the server's. */
 export interface ConvexGateway {
-  query<F extends PublicFunction<"query">>(ref: F, args: Sent<F>, keyHash?: string): Promise<Answered<F>>;
+  query<F extends PublicFunction<"query">>(ref: F, args: Sent<F>, caller?: Caller): Promise<Answered<F>>;
   mutation<F extends PublicFunction<"mutation">>(
     ref: F,
     args: Sent<F>,
-    keyHash?: string,
+    caller?: Caller,
   ): Promise<Answered<F>>;
-  action<F extends PublicFunction<"action">>(ref: F, args: Sent<F>, keyHash?: string): Promise<Answered<F>>;
+  action<F extends PublicFunction<"action">>(ref: F, args: Sent<F>, caller?: Caller): Promise<Answered<F>>;
 }
 
 export interface ConvexGatewayOptions {
@@ -52,33 +61,44 @@ export interface ConvexGatewayOptions {
  */
 export function createConvexGateway(options: ConvexGatewayOptions): ConvexGateway {
   const { url, serverSecret, callTimeoutMs = CALL_TIMEOUT_MS } = options;
-  const makeClient = (timeoutMs: number) =>
-    new ConvexHttpClient(url, {
+  const makeClients = (timeoutMs: number) => {
+    const options = {
       skipConvexDeploymentUrlCheck: true,
       // Lines that functions log belong to the backend's own log.
       logger: false,
       fetch: fetchWithin(timeoutMs),
-    });
-  const calls = makeClient(callTimeoutMs);
-  const actions = makeClient(Math.max(callTimeoutMs, ACTION_TIMEOUT_MS));
-  const sign = (args: object, keyHash: string | undefined): object =>
-    keyHash === undefined ? { ...args, serverSecret } : { ...args, serverSecret, keyHash };
+    } as const;
+    const shared = new ConvexHttpClient(url, options);
+    // A client has one token for all of its calls, so a session gets its own; the connections are shared all the same.
+    return (caller: Caller) =>
+      caller.kind === "session"
+        ? new ConvexHttpClient(url, { ...options, auth: caller.accessToken })
+        : shared;
+  };
+  const callsOf = makeClients(callTimeoutMs);
+  const actionsOf = makeClients(Math.max(callTimeoutMs, ACTION_TIMEOUT_MS));
+  const sign = (args: object, caller: Caller): object => {
+    if (caller.kind === "session") return args;
+    return caller.kind === "server"
+      ? { ...args, serverSecret }
+      : { ...args, serverSecret, keyHash: caller.keyHash };
+  };
 
   return {
-    async query(ref, args, keyHash) {
-      return await explain(serverSecret, calls.query(ref, ...one(sign(args, keyHash))));
+    async query(ref, args, caller = SERVER) {
+      return await explain(serverSecret, callsOf(caller).query(ref, ...one(sign(args, caller))));
     },
-    async mutation(ref, args, keyHash) {
-      return await explain(
-        serverSecret,
-        calls.mutation(ref, ...one(sign(args, keyHash), { skipQueue: true })),
-      );
+    async mutation(ref, args, caller = SERVER) {
+      const sent = one(sign(args, caller), { skipQueue: true });
+      return await explain(serverSecret, callsOf(caller).mutation(ref, ...sent));
     },
-    async action(ref, args, keyHash) {
-      return await explain(serverSecret, actions.action(ref, ...one(sign(args, keyHash))));
+    async action(ref, args, caller = SERVER) {
+      return await explain(serverSecret, actionsOf(caller).action(ref, ...one(sign(args, caller))));
     },
   };
 }
+
+const SERVER: Caller = { kind: "server" };
 
 /** The client's own types for rest arguments cannot be followed for a generic function; the gateway's are as strict. */
 const one = (...args: unknown[]): never => args as never;
@@ -91,6 +111,8 @@ function fetchWithin(timeoutMs: number): typeof fetch {
     // 560 is a function error with a normal body, which the client reads itself.
     if (response.ok || response.status === 560) return response;
     const { code, message } = readFailure(await response.text());
+    // Only a session sends a token that could be refused.
+    if (response.status === 401) throw new BackendError("refused", message, { refusedCode: "unauthorized" });
     const isConflict = response.status === 503 && !OUT_OF_ORDER.has(code);
     throw new BackendError(
       isConflict ? "conflict" : "unreachable",
@@ -138,7 +160,7 @@ async function explain<V>(serverSecret: string, call: Promise<V>): Promise<V> {
   }
 }
 
-const KEY_OR_HASH = /hf_[\w-]+|\b[0-9a-f]{64}\b/g;
+const KEY_OR_HASH = /hf_[\w-]+|\b[0-9a-f]{64}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 
 /**
  * A message that may be logged. When Convex refuses arguments it quotes them, the server secret among them.

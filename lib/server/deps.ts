@@ -1,4 +1,5 @@
 import type { ConvexGateway } from "./convex.ts";
+import type { PlainRequest } from "./http.ts";
 
 /** What went wrong, for the server's own log. It holds no key, no secret and no request body. */
 export interface LogEvent {
@@ -10,6 +11,8 @@ export interface LogEvent {
 /** What the handlers need from the outside; the process gives the real things, tests give their own. */
 export interface ServerDeps {
   readonly convex: ConvexGateway;
+  /** The access token of the signed-in session behind a request, unchecked; null when there is none. */
+  readonly readSessionToken: (request: PlainRequest) => string | null;
   readonly nowMs: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   /** 0 ≤ value < 1; spreads out retries. */

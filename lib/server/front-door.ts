@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { checkCustomCode } from "../ledger/code.ts";
 import { problemResponse } from "./api/answers.ts";
 import { API_PREFIX, handleApi } from "./api/router.ts";
 import { guarded } from "./guarded.ts";
 import { healthResponse } from "./health-response.ts";
 import type { Answer, PlainRequest } from "./http.ts";
-import { sendAnswer, toRequest } from "./node-http.ts";
+import { metricsResponse } from "./metrics.ts";
+import { type CommonHeaders, commonHeaders, sendAnswer, toRequest } from "./node-http.ts";
 import { logLine } from "./process-deps.ts";
+import { processRedirects } from "./redirect-deps.ts";
 import { siteRedirect } from "./site.ts";
 
 /** One line of the fast lane: paths that are answered without Next.js, by the handlers that its routes use too. */
@@ -37,7 +40,19 @@ const healthRoute: FastRoute = {
   handle: healthResponse,
 };
 
-export const fastRoutes: readonly FastRoute[] = [apiRoute, healthRoute];
+const metricsRoute: FastRoute = {
+  matches: (pathname, method) => pathname === "/api/metrics" && (method === "GET" || method === "HEAD"),
+  handle: guarded(metricsResponse),
+};
+
+/** A word that is reserved in any case is Next's: a page of the app, or nothing. */
+const linkRoute: FastRoute = {
+  matches: (pathname, method) =>
+    (method === "GET" || method === "HEAD") && checkCustomCode(pathname.slice(1)).kind === "ok",
+  handle: (request) => processRedirects().handle(request),
+};
+
+export const fastRoutes: readonly FastRoute[] = [apiRoute, healthRoute, metricsRoute, linkRoute];
 
 export interface FrontDoorOptions {
   readonly routes: readonly FastRoute[];
@@ -51,7 +66,7 @@ export interface FrontDoorOptions {
 
 /** The listener of a Node server: routes that match first, the rest for everything else. Never throws. */
 export function createFrontDoor({ routes, siteUrl, headers, rest }: FrontDoorOptions): RequestListener {
-  const flatHeaders = Object.entries(headers).flat();
+  const common = commonHeaders(headers);
   return (incoming, outgoing) => {
     // A connection that breaks is no news here; the body stream and the answer see it themselves.
     outgoing.on("error", ignore);
@@ -60,13 +75,13 @@ export function createFrontDoor({ routes, siteUrl, headers, rest }: FrontDoorOpt
     const pathname = queryAt === -1 ? url : url.slice(0, queryAt);
     const route = routes.find((candidate) => candidate.matches(pathname, method));
     if (route !== undefined) {
-      void answer(route, incoming, outgoing, flatHeaders);
+      void answer(route, incoming, outgoing, common);
       return;
     }
     const search = queryAt === -1 ? "" : url.slice(queryAt);
     const elsewhere = siteRedirect(incoming.headers.host ?? null, { pathname, search }, siteUrl);
     if (elsewhere === null) void pass(rest, incoming, outgoing);
-    else outgoing.writeHead(307, [...flatHeaders, "location", elsewhere]).end();
+    else outgoing.writeHead(307, [...common.flat, "location", elsewhere]).end();
   };
 }
 
@@ -74,7 +89,7 @@ async function answer(
   route: FastRoute,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  headers: readonly string[],
+  headers: CommonHeaders,
 ): Promise<void> {
   let response: Answer;
   try {

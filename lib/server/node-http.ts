@@ -26,22 +26,43 @@ function hasBody({ method, headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
+/** Headers that every answer carries unless it has its own of that name. */
+export interface CommonHeaders {
+  /** Names and values in turn. */
+  readonly flat: readonly string[];
+  /** In lower case, as answers write theirs. */
+  readonly names: ReadonlySet<string>;
+}
+
+export function commonHeaders(headers: Readonly<Record<string, string>>): CommonHeaders {
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  return { flat: Object.entries(headers).flat(), names };
+}
+
+/** The common headers and then the own ones, of which each takes the place of a common one. */
+function withOwn({ flat, names }: CommonHeaders, own: readonly (readonly [string, string])[]): string[] {
+  const replaced = own.filter(([name]) => names.has(name)).map(([name]) => name);
+  if (replaced.length === 0) return [...flat, ...own.flat()];
+  const kept = flat.filter((_, index) => !replaced.includes(flat[index - (index % 2)]!.toLowerCase()));
+  return [...kept, ...own.flat()];
+}
+
 /**
- * Sends an answer through a Node server, after `headers` (names and values in turn). A finished answer is one write.
+ * Sends an answer through a Node server, with the common headers. A finished answer is one write.
  * A `Response` streams and waits while the client is slow. A client that has gone ends it quietly. Never rejects.
  */
 export async function sendAnswer(
   answer: Answer,
   outgoing: ServerResponse,
-  headers: readonly string[],
+  headers: CommonHeaders,
 ): Promise<void> {
   try {
     if (answer instanceof Response) return await sendResponse(answer, outgoing, headers);
     const { status, text } = answer;
-    const own = Object.entries(answer.headers).flat();
+    const own = Object.entries(answer.headers);
     // Without its length a body is sent in chunks, in two writes instead of one.
-    if (text !== null) own.push("content-length", String(Buffer.byteLength(text)));
-    outgoing.writeHead(status, [...headers, ...own]).end(text ?? undefined);
+    if (text !== null) own.push(["content-length", String(Buffer.byteLength(text))]);
+    outgoing.writeHead(status, withOwn(headers, own)).end(text ?? undefined);
   } catch {
     // The head may be sent, so an answer that breaks can only be cut: the client sees that it is incomplete.
     outgoing.destroy();
@@ -51,9 +72,9 @@ export async function sendAnswer(
 async function sendResponse(
   response: Response,
   outgoing: ServerResponse,
-  headers: readonly string[],
+  headers: CommonHeaders,
 ): Promise<void> {
-  outgoing.writeHead(response.status, [...headers, ...[...response.headers].flat()]);
+  outgoing.writeHead(response.status, withOwn(headers, [...response.headers]));
   const reader = response.body?.getReader();
   // A client that goes ends a read that waits for its source, too.
   outgoing.once("close", () => void reader?.cancel().catch(() => undefined));

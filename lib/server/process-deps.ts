@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConvexGateway, type ConvexGateway } from "./convex.ts";
 import type { LogEvent, ServerDeps } from "./deps.ts";
+import { readSessionToken } from "./session-token.ts";
 
 /** The configuration of the process is missing or unusable; `message` names the variable and never its value. */
 export class ConfigurationError extends Error {
@@ -23,6 +24,7 @@ export function processDeps(env: NodeJS.ProcessEnv = process.env): ServerDeps {
   }
   return {
     convex: kept.gateway,
+    readSessionToken,
     nowMs: Date.now,
     sleep: (ms) => sleep(ms),
     random: Math.random,

@@ -2,12 +2,18 @@ import { describe, expect, test } from "vitest";
 import { createApiKey, hashApiKey, readCredential } from "../../lib/server/api-keys.ts";
 import { routes } from "../../lib/server/api/router.ts";
 import { API_KEY, SERVER_SECRET, apiHarness } from "./helpers/api.ts";
-import { ACCOUNT_ID, JOB_ID, KEY_ID } from "./helpers/samples.ts";
+import { ACCOUNT_ID, ENTRY_ID, JOB_ID, KEY_ID, LINK_ID, REVIEW_ID } from "./helpers/samples.ts";
 
 const api = await apiHarness();
 
 const fill = (path: string): string =>
-  path.replace("{jobId}", JOB_ID).replace("{accountId}", ACCOUNT_ID).replace("{keyId}", KEY_ID);
+  path
+    .replace("{jobId}", JOB_ID)
+    .replace("{accountId}", ACCOUNT_ID)
+    .replace("{keyId}", KEY_ID)
+    .replace("{linkId}", LINK_ID)
+    .replace("{reviewId}", REVIEW_ID)
+    .replace("{entryId}", ENTRY_ID);
 
 const guarded = routes.filter((route) => route.path !== "/openapi.json");
 

@@ -4,13 +4,23 @@ import { routes } from "../../lib/server/api/router.ts";
 import { API_KEY, SERVER_SECRET, apiHarness } from "./helpers/api.ts";
 import {
   ACCOUNT_ID,
+  ENTRY_ID,
   JOB_ID,
   KEY_ID,
+  LINK_ID,
   account,
   apiKey,
+  entry,
+  entryFacts,
+  entryPage,
   estimate,
   job,
   limit,
+  link,
+  linkStats,
+  meterResult,
+  review,
+  REVIEW_ID,
   usage,
 } from "./helpers/samples.ts";
 
@@ -118,6 +128,68 @@ const HAPPY_PATHS: readonly HappyPath[] = [
     status: 200,
   },
   {
+    operationId: "createLink",
+    request: ["POST", "/links", { target: "https://example.com/a", code: "LoKE2" }],
+    calls: ["links:create", { kind: "created", link }, { target: "https://example.com/a", code: "LoKE2" }],
+    status: 201,
+  },
+  {
+    operationId: "listLinks",
+    request: ["GET", "/links?limit=2"],
+    calls: ["links:list", { links: [link], cursor: null }, { limit: 2, cursor: null }],
+    status: 200,
+  },
+  {
+    operationId: "getLink",
+    request: ["GET", `/links/${LINK_ID}`],
+    calls: ["links:get", link, { linkId: LINK_ID }],
+    status: 200,
+  },
+  {
+    operationId: "updateLink",
+    request: ["PATCH", `/links/${LINK_ID}`, { isActive: false, capUnits: null }],
+    calls: ["links:update", { kind: "updated", link }, { linkId: LINK_ID, isActive: false, capUnits: null }],
+    status: 200,
+  },
+  {
+    operationId: "removeLink",
+    request: ["DELETE", `/links/${LINK_ID}`],
+    calls: ["links:remove", { kind: "removed" }, { linkId: LINK_ID }],
+    status: 200,
+  },
+  {
+    operationId: "getLinkStats",
+    request: ["GET", `/links/${LINK_ID}/stats?untilMs=1790000000000`],
+    calls: [
+      "links:stats",
+      { kind: "read", ...linkStats },
+      { linkId: LINK_ID, fromMs: 1_790_000_000_000 - 7 * 86_400_000, untilMs: 1_790_000_000_000 },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "listEntries",
+    request: ["GET", "/usage/entries?cycle=2026-10&feature=clicks&all=true&limit=2"],
+    calls: [
+      "entries:list",
+      entryPage,
+      { cycle: "2026-10", feature: "clicks", all: true, limit: 2, cursor: null },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "getEntry",
+    request: ["GET", `/usage/entries/${ENTRY_ID}`],
+    calls: ["entries:why", { entry, facts: entryFacts }, { entryId: ENTRY_ID }],
+    status: 200,
+  },
+  {
+    operationId: "findLink",
+    request: ["GET", "/ops/links?code=LoKE2"],
+    calls: ["entries:ownerOfCode", { accountId: ACCOUNT_ID, linkId: LINK_ID }, { code: "LoKE2" }],
+    status: 200,
+  },
+  {
     operationId: "createAccount",
     request: ["POST", "/accounts", { name: "First account", limitUnits: 100_000 }],
     calls: ["accounts:create", { account }, { name: "First account", limitUnits: 100_000 }],
@@ -178,7 +250,7 @@ const HAPPY_PATHS: readonly HappyPath[] = [
   {
     operationId: "listApiKeys",
     request: ["GET", `/accounts/${ACCOUNT_ID}/keys`],
-    calls: ["apiKeys:list", [apiKey], { accountId: ACCOUNT_ID }],
+    calls: ["apiKeys:list", { apiKeys: [apiKey] }, { accountId: ACCOUNT_ID }],
     status: 200,
   },
   {
@@ -214,6 +286,52 @@ const HAPPY_PATHS: readonly HappyPath[] = [
     calls: ["ops:audit", { budgets: 2, repaired: 0 }, {}],
     status: 200,
   },
+  {
+    operationId: "report",
+    request: ["POST", "/ops/report", { accountId: ACCOUNT_ID }],
+    calls: ["ops:report", { kind: "ran", counts: { sent: 1 } }, { accountId: ACCOUNT_ID }],
+    status: 200,
+  },
+  {
+    operationId: "reconcile",
+    request: ["POST", "/ops/reconcile"],
+    calls: [
+      "ops:reconcile",
+      { kind: "ran", status: "good", counts: { match: 1 }, meters: [meterResult] },
+      {},
+    ],
+    status: 200,
+  },
+  {
+    operationId: "listReviews",
+    request: ["GET", "/ops/reviews?status=decided"],
+    calls: [
+      "reviews:list",
+      { reviews: [review], cursor: null },
+      { status: "decided", limit: 50, cursor: null },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "decideReview",
+    request: ["POST", `/ops/reviews/${REVIEW_ID}/decide`, { decision: "carry_over", billedUnits: 8 }],
+    calls: [
+      "reviews:decide",
+      { kind: "decided", review, entries: 2 },
+      { reviewId: REVIEW_ID, decision: "carry_over", billedUnits: 8 },
+    ],
+    status: 200,
+  },
+  {
+    operationId: "listEvidence",
+    request: ["GET", `/ops/evidence?accountId=${ACCOUNT_ID}`],
+    calls: [
+      "evidence:list",
+      { evidence: [{ ...meterResult, id: "e1", counterUnits: 10, atMs: 1 }], cursor: null },
+      { accountId: ACCOUNT_ID, limit: 50, cursor: null },
+    ],
+    status: 200,
+  },
 ];
 
 describe("a good request makes one Convex call and its answer has the documented shape", () => {
@@ -239,9 +357,12 @@ describe("a good request makes one Convex call and its answer has the documented
     expect(answer.text).not.toContain(hashApiKey(API_KEY));
   });
 
-  test("every route of the table but the description itself is in this list", () => {
+  test("every route of the table but the description and the pictures is in this list", () => {
     const tested = HAPPY_PATHS.map((path) => path.operationId).toSorted();
-    const known = routes.map((route) => route.operationId).filter((id) => id !== "getOpenApi");
+    const known = routes
+      .filter(({ answers }) => answers[200]?.contentType === undefined)
+      .map((route) => route.operationId)
+      .filter((id) => id !== "getOpenApi");
     expect(tested).toEqual(known.toSorted());
   });
 });
@@ -280,4 +401,19 @@ test("a preview that would be refused answers 200 with the refusal", async () =>
   const answer = await api.call("/jobs/preview", { method: "POST", body: { units: 5 } });
   expect(answer.status).toBe(200);
   expect(answer.json).toEqual({ kind: "would_refuse", refusal });
+});
+
+test("a decision that the numbers do not allow is a 409 with its reason", async () => {
+  const refused = { kind: "refused", code: "numbers_changed", message: "the ledger has 12 by now" };
+  api.convex.on("reviews:decide", { value: refused });
+  const body = { decision: "write_off" };
+  const answer = await api.call(`/ops/reviews/${REVIEW_ID}/decide`, { method: "POST", body });
+  expect(answer.status).toBe(409);
+  expect(answer.json).toMatchObject({ code: "review_conflict", reason: "numbers_changed" });
+});
+
+test.each(["/ops/report", "/ops/reconcile"])("%s of an account that there is not is a 404", async (path) => {
+  api.convex.on(path === "/ops/report" ? "ops:report" : "ops:reconcile", { value: { kind: "not_found" } });
+  const answer = await api.call(path, { method: "POST", body: { accountId: "nobody" } });
+  expect(answer.json).toMatchObject({ code: "not_found", status: 404 });
 });

@@ -5,6 +5,7 @@ import { createApiKey } from "../../lib/server/api-keys.ts";
 import { handleApi } from "../../lib/server/api/router.ts";
 import { createConvexGateway } from "../../lib/server/convex.ts";
 import { toResponse } from "../../lib/server/http.ts";
+import { readSessionToken } from "../../lib/server/session-token.ts";
 import { startServer, type RunningServer } from "../../lib/local-convex/server.ts";
 import { BACKEND_ENV, OPERATOR_KEY_HASH, SERVER_SECRET } from "../helpers/backend.ts";
 import { localBackend, type LocalBackend } from "../helpers/local-backend.ts";
@@ -49,6 +50,7 @@ beforeEach(async () => {
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     random: Math.random,
     newId: () => "error-id",
+    readSessionToken,
     log: () => undefined,
   };
   const { userId: kindeUserId } = kinde.customer;

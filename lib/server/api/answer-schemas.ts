@@ -7,7 +7,7 @@ import { z } from "zod";
 
 const ms = (description: string) => z.number().describe(description);
 
-export const scope = z.enum(["jobs:read", "jobs:write", "usage:read"]);
+export const scope = z.enum(["jobs:read", "jobs:write", "usage:read", "links:read", "links:write"]);
 export const jobStatus = z.enum(["running", "completed", "failed", "cancelled", "capped", "expired"]);
 export const outcome = z.enum(["completed", "failed", "cancelled"]);
 
@@ -84,6 +84,52 @@ export const refusal = z
   ])
   .describe("Why a job may not start, with the numbers of that moment");
 
+export const clickClass = z.enum(["billable", "inactive", "head", "prefetch", "bot", "over_cap"]);
+
+const corrects = z.string().describe("The row that this one corrects");
+const review = z.string().describe("The review that decided about it");
+export const entryOrigin = z
+  .discriminatedUnion("kind", [
+    z.object({
+      kind: z.literal("click"),
+      linkId: z.string(),
+      code: z.string(),
+      class: clickClass,
+      rule: z.string().describe("Why it has this class"),
+      referrer: z.string().nullable(),
+      agent: z.string().nullable(),
+    }),
+    z.object({
+      kind: z.literal("job"),
+      jobId: z.string(),
+      jobKey: z.string(),
+      budgetCycle: z.string().describe("The cycle whose limit the job was held against"),
+    }),
+    z.object({ kind: z.literal("move"), correctsEntryId: corrects }),
+    z.object({ kind: z.literal("take_back"), correctsEntryId: corrects }),
+    z.object({ kind: z.literal("carry_over"), reviewId: review }),
+    z.object({ kind: z.literal("write_off"), reviewId: review }),
+  ])
+  .describe("What a row of the ledger came from");
+
+export const entry = z
+  .object({
+    id: z.string(),
+    agreementId: z
+      .string()
+      .nullable()
+      .describe("The agreement it is billed under; null: none was in force, and nothing is sent"),
+    feature: z.string(),
+    cycle: z.string().describe("The cycle it is booked in, named by its month"),
+    key: z.string().describe("Counts once: of a click its random key, of a job the job"),
+    units: z.number().int().describe("0: not billed. Below 0: a correction"),
+    atMs: ms("When it happened"),
+    origin: entryOrigin,
+  })
+  .describe("One row of the ledger. It is never changed");
+
+const cycleSpan = z.object({ name: z.string(), startMs: z.number(), endMs: z.number() });
+
 export const account = z.object({
   id: z.string(),
   name: z.string(),
@@ -106,6 +152,22 @@ export const apiKey = z
     lastUsedAtMs: z.number().nullable(),
   })
   .describe("An API key without its secret");
+
+export const link = z
+  .object({
+    id: z.string(),
+    code: z.string(),
+    url: z.string().describe("The short address"),
+    target: z.string().describe("The exact Location that is sent"),
+    displayHost: z.string().describe("The host of the target for a person, in Unicode if it was typed so"),
+    title: z.string(),
+    capUnits: z.number().int().nullable(),
+    overCapTarget: z.string().nullable(),
+    isActive: z.boolean(),
+    billedUnits: z.number().int().describe("Billable clicks so far"),
+    createdAtMs: z.number(),
+  })
+  .describe("A short link");
 
 // Answers.
 
@@ -133,7 +195,7 @@ export const jobPage = z.object({ jobs: z.array(job), cursor: z.string().nullabl
 export const usage = z.object({
   accountId: z.string(),
   feature: z.string(),
-  cycle: z.object({ name: z.string(), startMs: z.number(), endMs: z.number() }),
+  cycle: cycleSpan,
   usedUnits: z.number().int(),
   heldUnits: z.number().int(),
   limit: limit.nullable(),
@@ -158,6 +220,27 @@ export const estimate = z.object({
   suggestedUnits: z.number().int(),
 });
 export const estimatesAnswer = z.object({ kinds: z.array(estimate) });
+export const entryPage = z.object({
+  cycle: cycleSpan,
+  entries: z.array(entry).describe("In time order. A page may be short, or empty, and have a next one"),
+  cursor: z.string().nullable().describe("null after the last page"),
+});
+export const entryAnswer = z.object({
+  entry,
+  cycle: cycleSpan,
+  cap: z
+    .object({ capUnits: z.number().int(), billedUnits: z.number().int() })
+    .nullable()
+    .describe("The cap of the link, and the clicks billed on it in all"),
+  confirmed: z
+    .object({ totalUnits: z.number().int(), atMs: z.number() })
+    .nullable()
+    .describe("The last total of its meter that the provider is known to have"),
+  why: z
+    .object({ title: z.string(), reasons: z.array(z.string()) })
+    .describe("Why it was billed, in words, with times in UTC"),
+});
+export const linkOwner = z.object({ accountId: z.string(), linkId: z.string() });
 export const accountAnswer = z.object({ account });
 export const accountPage = z.object({ accounts: z.array(account), cursor: z.string().nullable() });
 export const apiKeyAnswer = z.object({ apiKey });
@@ -179,3 +262,15 @@ export const sweepAnswer = z.object({
   broken: z.number().int(),
 });
 export const auditAnswer = z.object({ budgets: z.number().int(), repaired: z.number().int() });
+export const linkAnswer = z.object({ link });
+export const linkPage = z.object({ links: z.array(link), cursor: z.string().nullable() });
+export const linkRemovedAnswer = z.object({ linkId: z.string(), removed: z.literal(true) });
+export const linkStatsAnswer = z.object({
+  hours: z.array(
+    z.object({
+      hourMs: z.number().describe("The first instant of the hour, UTC"),
+      clicks: z.record(z.string(), z.number().int()).describe("Clicks by class; billable ones are billed"),
+    }),
+  ),
+  nextFromMs: z.number().nullable().describe("Where to go on when the span was too full for one answer"),
+});

@@ -13,6 +13,8 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Refusal: answers.refusal,
   Account: answers.account,
   ApiKey: answers.apiKey,
+  Entry: answers.entry,
+  Link: answers.link,
 };
 
 type Json = Record<string, unknown>;
@@ -31,7 +33,8 @@ export function buildOpenApi(routes: readonly Route[], prefix: string): Json {
       title: "Holdfast API",
       version: API_VERSION,
       description:
-        "Jobs hold part of a usage limit before they start, are capped by it and pay what they used.",
+        "Jobs hold part of a usage limit before they start, are capped by it and pay what they used. " +
+        "Clicks on short links are billed one by one.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: prefix }],
@@ -43,6 +46,13 @@ export function buildOpenApi(routes: readonly Route[], prefix: string): Json {
       securitySchemes: {
         accountKey: { type: "http", scheme: "bearer", description: "An API key of an account, hf_live_…" },
         operatorKey: { type: "http", scheme: "bearer", description: "The operator key of this installation" },
+        session: {
+          type: "apiKey",
+          in: "cookie",
+          name: "access_token",
+          description:
+            "The sign-in of the browser, when there is no Authorization header; from this site only",
+        },
       },
     },
   };
@@ -96,8 +106,14 @@ function pathItem(path: string): Json {
 function operation(route: Route, schemas: Schemas): Json {
   const responses: Json = {};
   for (const [status, answer] of Object.entries(route.answers)) {
-    const schema = answer.schema ? schemas.of(answer.schema) : { type: "object" };
-    responses[status] = { description: answer.description, content: { "application/json": { schema } } };
+    const { contentType = "application/json", texts = {} } = answer;
+    const schema = answer.schema ? schemas.of(answer.schema) : plainSchema(contentType);
+    const others = Object.entries(texts).map(([type, description]) => [
+      type,
+      { schema: { type: "string", description } },
+    ]);
+    const content = { [contentType]: { schema }, ...Object.fromEntries(others) };
+    responses[status] = { description: answer.description, content };
   }
   for (const [status, codes] of codesByStatus(problemsOf(route))) {
     responses[status] =
@@ -125,9 +141,15 @@ function operation(route: Route, schemas: Schemas): Json {
   };
 }
 
+/** Of an answer without a schema of its own. A picture's type says all there is to say. */
+function plainSchema(contentType: string): Json {
+  return contentType === "application/json" ? { type: "object" } : {};
+}
+
 function security(route: Route): Json[] {
   if (route.auth === "none") return [];
-  return [route.auth === "operator" ? { operatorKey: [] } : { accountKey: [] }];
+  if (route.auth === "operator") return [{ operatorKey: [] }];
+  return route.acceptsSession ? [{ accountKey: [] }, { session: [] }] : [{ accountKey: [] }];
 }
 
 /** The codes that a route can answer: its own and those of its kind. */

@@ -155,8 +155,7 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 200: { description: "The keys", schema: answers.apiKeyList } },
     problems: ["not_found"],
     async handle({ params, backend }) {
-      const listed = await backend.query(apiKeys.list, { accountId: accountId(params) });
-      return jsonResponse({ apiKeys: listed });
+      return jsonResponse(await backend.query(apiKeys.list, { accountId: accountId(params) }));
     },
   }),
   route({

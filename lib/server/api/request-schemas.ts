@@ -3,6 +3,8 @@ import { LEASE_MS_MAX, LEASE_MS_MIN } from "../../gate/lease.ts";
 import { JOBS_PER_MINUTE_MAX } from "../../gate/rate.ts";
 import { KEY_LENGTH_MAX, KIND_LENGTH_MAX, RUNNER_STEP_MS_MAX, RUNNER_STEPS_MAX } from "../../gate/request.ts";
 import { FEATURE_TOKENS } from "../../gate/types.ts";
+import { ENTRY_CURSOR } from "../../ledger/entry-order.ts";
+import { FEATURE_CLICKS } from "../../ledger/meter.ts";
 import { UNITS_MAX } from "../../shared/units.ts";
 import { jobStatus, outcome, scope } from "./answer-schemas.ts";
 
@@ -13,7 +15,9 @@ import { jobStatus, outcome, scope } from "./answer-schemas.ts";
 
 const NAME_LENGTH_MAX = 200;
 const PAGE_LIMIT_MAX = 100;
-const PAGE_LIMIT_DEFAULT = 50;
+export const PAGE_LIMIT_DEFAULT = 50;
+/** Only keeps nonsense small: the rules of a link, which name what is wrong, are in lib/ledger. */
+const LINK_TEXT_MAX = 8_192;
 
 const units = (minimum: number, description: string) =>
   z.number().int().min(minimum).max(UNITS_MAX).describe(description);
@@ -80,7 +84,8 @@ export const settleBody = z.strictObject({
 export const noBody = z.strictObject({});
 
 const cursor = z.string().min(1).max(2000).optional().describe("The cursor of the page before");
-const pageLimit = z.coerce.number().int().min(1).max(PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT);
+const givenLimit = z.coerce.number().int().min(1).max(PAGE_LIMIT_MAX);
+const pageLimit = givenLimit.default(PAGE_LIMIT_DEFAULT);
 export const jobsQuery = z.strictObject({
   status: jobStatus.optional(),
   kind: kind.optional(),
@@ -89,6 +94,26 @@ export const jobsQuery = z.strictObject({
 });
 export const estimatesQuery = z.strictObject({ kind: kind.optional() });
 export const pageQuery = z.strictObject({ cursor, limit: pageLimit });
+export const entriesQuery = z.strictObject({
+  cycle: z
+    .string()
+    .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, "Must be the name of a cycle, such as 2026-10")
+    .optional()
+    .describe("The month a cycle starts in, UTC; left out it is the current one"),
+  feature: z.enum([FEATURE_CLICKS, FEATURE_TOKENS]).optional().describe("Left out: every feature"),
+  all: z
+    .enum(["true", "false"])
+    .transform((value) => value === "true")
+    .optional()
+    .describe("Also the rows that count for nothing, such as clicks of bots"),
+  cursor: z.string().regex(ENTRY_CURSOR, "Is not from an answer to this query").optional(),
+  limit: givenLimit.optional().describe(`Rows of a page, ${PAGE_LIMIT_DEFAULT} when left out; JSON only`),
+  format: z
+    .enum(["json", "csv", "ndjson"])
+    .optional()
+    .describe("Left out: as the Accept header says, else JSON"),
+});
+export const findLinkQuery = z.strictObject({ code: text(64) });
 export const noQuery = z.strictObject({});
 
 export const accountBody = z.strictObject({
@@ -106,9 +131,51 @@ export const accountBody = z.strictObject({
 export const rateBody = z.strictObject({ jobsPerMinute: z.number().int().min(0).max(JOBS_PER_MINUTE_MAX) });
 export const apiKeyBody = z.strictObject({
   name: text(NAME_LENGTH_MAX).default("API key"),
-  scopes: z.array(scope).min(1).max(3).default(["jobs:read", "jobs:write", "usage:read"]),
+  scopes: z
+    .array(scope)
+    .min(1)
+    .max(scope.options.length)
+    .default([...scope.options]),
 });
 export const limitBody = z.strictObject({
   feature: z.literal(FEATURE_TOKENS).optional(),
   limitUnits: units(0, "Limit of each cycle; null is unlimited").nullable(),
+});
+
+const linkTarget = z
+  .string()
+  .max(LINK_TEXT_MAX)
+  .describe("http or https; after the host it is kept byte for byte");
+const linkFields = {
+  title: z.string().max(LINK_TEXT_MAX).optional(),
+  capUnits: units(1, "Billable clicks that the link may have; null is any number").nullable().optional(),
+  overCapTarget: linkTarget
+    .nullable()
+    .optional()
+    .describe("Where clicks over the cap lead; null is a 410 page"),
+};
+export const linkBody = z.strictObject({
+  target: linkTarget,
+  code: z
+    .string()
+    .max(LINK_TEXT_MAX)
+    .optional()
+    .describe("1 to 64 of A-Z a-z 0-9 _ -, kept as typed; random when left out"),
+  ...linkFields,
+});
+export const linkChanges = z.strictObject({
+  target: linkTarget.optional(),
+  isActive: z.boolean().optional(),
+  ...linkFields,
+});
+/** Judged by lib/server/qr.ts. */
+export const qrQuery = z.strictObject({
+  size: z.string().optional().describe("Width and height in pixels, 64 to 2048; default 256"),
+  margin: z.string().optional().describe("Light modules on each side, 0 to 16; default 4"),
+  level: z.string().optional().describe("Error correction: L, M, Q or H; default M"),
+});
+const instantMs = z.coerce.number().int().min(0).max(UNITS_MAX).optional();
+export const linkStatsQuery = z.strictObject({
+  fromMs: instantMs.describe("Start of the span; a week before its end when left out"),
+  untilMs: instantMs.describe("End of the span, not included; now when left out"),
 });

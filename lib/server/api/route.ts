@@ -1,8 +1,9 @@
 import type { z } from "zod";
+import { assert } from "../../shared/assert.ts";
 import type { ProblemCode } from "../../shared/problem.ts";
 import type { Answered, PublicFunction, Sent } from "../convex-functions.ts";
 import type { ServerDeps } from "../deps.ts";
-import type { Answer } from "../http.ts";
+import type { Answer, PlainRequest } from "../http.ts";
 import type { scope as scopeSchema } from "./answer-schemas.ts";
 import { noBody, noQuery } from "./request-schemas.ts";
 
@@ -20,13 +21,19 @@ export interface RouteContext<Body, Query> {
   readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly query: Query;
+  readonly headers: PlainRequest["headers"];
   readonly backend: CallerBackend;
   readonly deps: ServerDeps;
 }
 
 interface AnswerDoc {
   readonly description: string;
+  /** What the JSON answer looks like. */
   readonly schema?: z.ZodType;
+  /** When it is not JSON. */
+  readonly contentType?: string;
+  /** Media types of text answers beside JSON, each with what it is. */
+  readonly texts?: Readonly<Record<string, string>>;
 }
 
 /** One line of the route table: what dispatches a request and what the OpenAPI document says about it. */
@@ -39,6 +46,11 @@ export interface Route {
   readonly tag: string;
   /** Whose key the route takes. Scopes and the operator's right are checked by the Convex function itself. */
   readonly auth: "account" | "operator" | "none";
+  /**
+   * True when a request without an Authorization header may come from the signed-in session, for what a page links to.
+   * Only for reads: nothing that another site can make a browser send may change anything.
+   */
+  readonly acceptsSession: boolean;
   readonly scope: Scope | undefined;
   readonly body: z.ZodObject | undefined;
   /** True when an empty body stands for `{}`. */
@@ -59,6 +71,7 @@ interface RouteDefinition<B extends z.ZodObject, Q extends z.ZodObject> {
   readonly summary: string;
   readonly tag: string;
   readonly auth: Route["auth"];
+  readonly acceptsSession?: boolean;
   readonly scope?: Scope;
   readonly body?: B;
   readonly query?: Q;
@@ -74,10 +87,16 @@ interface RouteDefinition<B extends z.ZodObject, Q extends z.ZodObject> {
 export function route<B extends z.ZodObject = typeof noBody, Q extends z.ZodObject = typeof noQuery>(
   definition: RouteDefinition<B, Q>,
 ): Route {
-  const takesBody = definition.method !== "GET" && definition.method !== "DELETE";
+  const { method, acceptsSession = false } = definition;
+  assert(
+    !acceptsSession || method === "GET",
+    `${definition.operationId} is no read, so a session may not ask`,
+  );
+  const takesBody = method !== "GET" && method !== "DELETE";
   const body: z.ZodObject | undefined = takesBody ? (definition.body ?? noBody) : undefined;
   return {
     ...definition,
+    acceptsSession,
     scope: definition.scope,
     body,
     bodyOptional: body?.safeParse({}).success ?? true,

@@ -1,19 +1,21 @@
-import { readCredential } from "../api-keys.ts";
 import { retryConflicts } from "../conflict-retry.ts";
-import { BackendError } from "../convex.ts";
+import { BackendError, type Caller } from "../convex.ts";
 import type { ServerDeps } from "../deps.ts";
 import type { Answer, PlainRequest, PlainResponse } from "../http.ts";
 import { ApiProblem, jsonResponse, problemResponse } from "./answers.ts";
 import { readJsonBody } from "./body.ts";
+import { explainToSession, readCaller, UNAUTHORIZED_HEADERS } from "./caller.ts";
 import { jobRoutes } from "./job-routes.ts";
+import { entryRoutes } from "./entry-routes.ts";
 import { buildOpenApi } from "./openapi.ts";
+import { linkRoutes } from "./link-routes.ts";
+import { ledgerOpsRoutes } from "./ledger-ops-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
 import { route, type CallerBackend, type Route } from "./route.ts";
 import { validate } from "./validate.ts";
 
 export const API_PREFIX = "/api/v1";
 
-const UNAUTHORIZED_HEADERS = { "www-authenticate": 'Bearer realm="holdfast"' };
 const BUSY_RETRY_AFTER_MS = 1000;
 const UNAVAILABLE_RETRY_AFTER_MS = 2000;
 /** A document id as Convex writes it. A path with anything else in its place leads nowhere. */
@@ -32,7 +34,14 @@ const openApiRoute = route({
 });
 
 /** Every route of the API: what is served, what is checked and what the OpenAPI document lists. */
-export const routes: readonly Route[] = [...jobRoutes, ...operatorRoutes, openApiRoute];
+export const routes: readonly Route[] = [
+  ...jobRoutes,
+  ...linkRoutes,
+  ...entryRoutes,
+  ...operatorRoutes,
+  ...ledgerOpsRoutes,
+  openApiRoute,
+];
 
 let document: Record<string, unknown> | undefined;
 /** Built at the first request for it and kept: it depends on the table alone. */
@@ -50,7 +59,9 @@ export async function handleApi(request: PlainRequest, deps: ServerDeps): Promis
     answer = errorResponse(error, deps);
   }
   if (request.method !== "HEAD") return answer;
-  return answer instanceof Response ? new Response(null, answer) : { ...answer, text: null };
+  if (!(answer instanceof Response)) return { ...answer, text: null };
+  await answer.body?.cancel();
+  return new Response(null, answer);
 }
 
 async function dispatch(request: PlainRequest, deps: ServerDeps): Promise<Answer> {
@@ -62,10 +73,15 @@ async function dispatch(request: PlainRequest, deps: ServerDeps): Promise<Answer
   if (!match) return otherMethod(request.method, matches);
 
   const { route, params } = match;
-  const keyHash = route.auth === "none" ? undefined : readKeyHash(request.headers);
+  const caller = readCaller(route, request, deps);
   const query = validate(route.query, readQuery(url.searchParams));
   const body = route.body ? validate(route.body, await readJsonBody(request, route.bodyOptional)) : {};
-  return await route.handle({ params, query, body, deps, backend: callerBackend(deps, keyHash) });
+  const { headers } = request;
+  try {
+    return await route.handle({ params, query, body, headers, deps, backend: callerBackend(deps, caller) });
+  } catch (error) {
+    throw caller.kind === "session" ? explainToSession(error) : error;
+  }
 }
 
 interface Match {
@@ -110,16 +126,6 @@ function otherMethod(method: string, matches: readonly Match[]): PlainResponse {
   return problemResponse("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }
 
-function readKeyHash(headers: PlainRequest["headers"]): string {
-  const credential = readCredential(headers);
-  if (credential.kind === "key") return credential.keyHash;
-  const detail =
-    credential.kind === "missing"
-      ? "Send an API key in the header Authorization: Bearer hf_…"
-      : "The Authorization header does not hold an API key of the form Bearer hf_…";
-  throw new ApiProblem("unauthorized", detail, { headers: UNAUTHORIZED_HEADERS });
-}
-
 function readQuery(params: URLSearchParams): Record<string, string> {
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of params) {
@@ -132,17 +138,18 @@ function readQuery(params: URLSearchParams): Record<string, string> {
   return { ...query };
 }
 
-function callerBackend(deps: ServerDeps, keyHash: string | undefined): CallerBackend {
+function callerBackend(deps: ServerDeps, caller: Caller): CallerBackend {
   const { convex } = deps;
   return {
-    query: (ref, args) => retryConflicts(() => convex.query(ref, args, keyHash), deps),
-    mutation: (ref, args) => retryConflicts(() => convex.mutation(ref, args, keyHash), deps),
+    query: (ref, args) => retryConflicts(() => convex.query(ref, args, caller), deps),
+    mutation: (ref, args) => retryConflicts(() => convex.mutation(ref, args, caller), deps),
     // An action is not one transaction, so it is not repeated.
-    action: (ref, args) => convex.action(ref, args, keyHash),
+    action: (ref, args) => convex.action(ref, args, caller),
   };
 }
 
-function errorResponse(error: unknown, deps: ServerDeps): PlainResponse {
+/** The answer to whatever a handler threw. */
+export function errorResponse(error: unknown, deps: ServerDeps): PlainResponse {
   if (error instanceof ApiProblem) return error.toResponse();
   if (error instanceof BackendError) return backendErrorResponse(error, deps);
   return internalResponse(error, deps);

@@ -2,6 +2,7 @@ import { afterAll, beforeEach } from "vitest";
 import { handleApi } from "../../../lib/server/api/router.ts";
 import { createConvexGateway } from "../../../lib/server/convex.ts";
 import { toResponse } from "../../../lib/server/http.ts";
+import { readSessionToken } from "../../../lib/server/session-token.ts";
 import type { LogEvent, ServerDeps } from "../../../lib/server/deps.ts";
 import { startFakeConvex, type FakeConvex } from "./fake-convex.ts";
 
@@ -42,6 +43,7 @@ export async function apiHarness(): Promise<ApiHarness> {
   let clockMs = startedAtMs;
   const deps: ServerDeps = {
     convex: createConvexGateway({ url: convex.url, serverSecret: SERVER_SECRET }),
+    readSessionToken,
     nowMs: () => clockMs,
     // oxlint-disable-next-line require-await -- stands in for a real wait
     sleep: async (ms) => {

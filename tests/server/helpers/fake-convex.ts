@@ -7,6 +7,8 @@ export interface FakeCall {
   readonly type: "query" | "mutation" | "action";
   readonly path: string;
   readonly args: Record<string, unknown>;
+  /** The header of that name: a user's token, when the call is made with one. */
+  readonly authorization: string | undefined;
 }
 
 /** How the fake answers a call: a value, an error of the function, or a failure of the request. */
@@ -73,6 +75,7 @@ async function answer(
     type: request.url?.slice("/api/".length) as FakeCall["type"],
     path: body.path,
     args: body.args[0],
+    authorization: request.headers.authorization,
   });
   const list = answers.get(body.path) ?? [];
   const next = (list.length > 1 ? list.shift() : list[0]) ?? {

@@ -2,6 +2,7 @@
 
 export const JOB_ID = "j57000820c20a1g7104gm2rc1m70ynr8";
 export const ACCOUNT_ID = "k57000820c20a1g7104gm2rc1m70ynr8";
+export const LINK_ID = "n57000820c20a1g7104gm2rc1m70ynr8";
 export const KEY_ID = "m57000820c20a1g7104gm2rc1m70ynr8";
 
 export const job = {
@@ -51,7 +52,7 @@ export const apiKey = {
   id: KEY_ID,
   prefix: "hf_live_abcd",
   name: "First key",
-  scopes: ["jobs:read", "jobs:write", "usage:read"],
+  scopes: ["jobs:read", "jobs:write", "usage:read", "links:read", "links:write"],
   createdAtMs: 1_790_000_000_000,
   revokedAtMs: null,
   lastUsedAtMs: null,
@@ -69,6 +70,35 @@ export const usage = {
   running: [job],
 };
 
+export const ENTRY_ID = "n57000820c20a1g7104gm2rc1m70ynr8";
+
+export const entry = {
+  id: ENTRY_ID,
+  agreementId: "agreement_1",
+  feature: "clicks",
+  cycle: "2026-10",
+  key: "0123456789abcdef0123456789abcdef",
+  units: 1,
+  atMs: 1_790_000_000_000,
+  origin: {
+    kind: "click",
+    linkId: "p57000820c20a1g7104gm2rc1m70ynr8",
+    code: "sale",
+    class: "billable",
+    rule: "no rule against it",
+    referrer: "https://news.example/item/1",
+    agent: "Mozilla/5.0",
+  },
+};
+
+export const entryPage = {
+  cycle: { name: "2026-10", startMs: 1_790_000_000_000, endMs: 1_793_000_000_000 },
+  entries: [entry],
+  cursor: null,
+};
+
+export const entryFacts = { cycle: entryPage.cycle, cap: null, confirmed: null };
+
 export const estimate = {
   kind: "default",
   jobs: 12,
@@ -80,4 +110,55 @@ export const estimate = {
   cappedShare: 0.1,
   lockedUnits: 6000,
   suggestedUnits: 1000,
+};
+
+export const link = {
+  id: LINK_ID,
+  code: "LoKE2",
+  url: "http://localhost:3000/LoKE2",
+  target: "https://example.com/a",
+  displayHost: "example.com",
+  title: "",
+  capUnits: null,
+  overCapTarget: null,
+  isActive: true,
+  billedUnits: 0,
+  createdAtMs: 1_790_000_000_000,
+};
+
+export const linkStats = {
+  hours: [{ hourMs: 1_789_999_200_000, clicks: { billable: 3, bot: 1 } }],
+  nextFromMs: null,
+};
+
+export const REVIEW_ID = "k2700000000000000000000000000002";
+
+export const meterResult = {
+  meterId: KEY_ID,
+  feature: "clicks",
+  cycle: "2026-10",
+  agreementId: "agreement_1",
+  ledgerUnits: 10,
+  sentUnits: 8,
+  meterUnits: 8,
+  readBackUnits: 10,
+  verdict: "under_billed",
+  status: "repaired_and_confirmed",
+  cause: "The ledger changed after the last report. A late click or a correction arrived.",
+  error: null,
+};
+
+export const review = {
+  id: REVIEW_ID,
+  kind: "late_usage",
+  subject: KEY_ID,
+  accountId: ACCOUNT_ID,
+  detail: "clicks 2026-10 closed with 8 sent; the ledger has 10",
+  late: { ledgerUnits: 10, sentUnits: 8, lateUnits: 2, maybeSentUnits: null },
+  status: "open",
+  openedAtMs: 1_790_000_000_000,
+  decision: null,
+  decidedBy: null,
+  decidedAtMs: null,
+  note: null,
 };

@@ -1,0 +1,76 @@
+import { readKeyCaller } from "./api/caller.ts";
+import { errorResponse } from "./api/router.ts";
+import { jsonResponse } from "./api/answers.ts";
+import { convexApi, type Answered } from "./convex-functions.ts";
+import type { ServerDeps } from "./deps.ts";
+import type { Answer, PlainRequest, PlainResponse } from "./http.ts";
+import { openRedirects } from "./redirect-deps.ts";
+import type { Redirects } from "./redirect/redirects.ts";
+
+/** What goes up and down; everything else counts since the start of the process. */
+const GAUGES = new Set([
+  "queued",
+  "queuedBytes",
+  "inFlight",
+  "oldestQueuedAtMs",
+  "segments",
+  "links",
+  "unknown",
+  "bytes",
+]);
+
+type Runs = Answered<typeof convexApi.health.forOperators>["runs"];
+
+export interface Metrics {
+  readonly atMs: number;
+  /** Of the clicks that this process answers; null before the first one where only Next.js runs. */
+  readonly clicks: ReturnType<Redirects["metrics"]> | null;
+  readonly linkCache: ReturnType<Redirects["links"]["stats"]> | null;
+  readonly runs: Runs;
+}
+
+/**
+ * `GET /api/metrics`, for the operator key: JSON, or Prometheus text for whoever accepts `text/plain`. The numbers are
+ * of this process; each has its own.
+ */
+export async function metricsResponse(request: PlainRequest, deps: ServerDeps): Promise<Answer> {
+  try {
+    // The backend knows the operator key; the state of the periodic workers comes with its word.
+    const caller = readKeyCaller(request.headers);
+    const { runs } = await deps.convex.query(convexApi.health.forOperators, {}, caller);
+    const redirects = openRedirects();
+    const clicks = redirects?.metrics() ?? null;
+    const metrics = { atMs: deps.nowMs(), clicks, linkCache: redirects?.links.stats() ?? null, runs };
+    const wantsText = (request.headers.get("accept") ?? "").includes("text/plain");
+    const answer = wantsText ? textResponse(metrics) : jsonResponse(metrics);
+    return request.method === "HEAD" ? { ...answer, text: null } : answer;
+  } catch (error) {
+    return errorResponse(error, deps);
+  }
+}
+
+function textResponse(metrics: Metrics): PlainResponse {
+  const headers = { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" };
+  return { status: 200, headers, text: prometheusText(metrics) };
+}
+
+/** The Prometheus text format. Names are `holdfast_<part>_<what>`, with `_total` for counters. */
+export function prometheusText({ clicks, linkCache, runs }: Metrics): string {
+  const lines = [...partLines("clicks", clicks), ...partLines("link_cache", linkCache)];
+  const good = runs.filter(({ lastGoodAtMs }) => lastGoodAtMs !== null);
+  if (good.length > 0) lines.push("# TYPE holdfast_run_last_good_ms gauge");
+  for (const { name, lastGoodAtMs } of good) {
+    lines.push(`holdfast_run_last_good_ms{name=${JSON.stringify(name)}} ${lastGoodAtMs}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function partLines(part: string, numbers: Metrics["clicks"] | Metrics["linkCache"]): string[] {
+  return Object.entries(numbers ?? {}).flatMap(([name, value]) => {
+    if (value === null) return [];
+    const isGauge = GAUGES.has(name);
+    const words = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const metric = `holdfast_${part}_${words}${isGauge ? "" : "_total"}`;
+    return [`# TYPE ${metric} ${isGauge ? "gauge" : "counter"}`, `${metric} ${value}`];
+  });
+}
