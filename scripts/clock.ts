@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { moveClock, parseClockState, RATE_MAX, virtualNowMs } from "../lib/shared/clock.ts";
+import { lockOwner } from "../lib/shared/file-lock.ts";
 import { CliError, helpText, parseOptions, runMain } from "./support/cli.mjs";
-import { lockOwner } from "./support/lock.ts";
 import { clockFile, replaceClock } from "./support/test-clock.ts";
 
 const OPTIONS = {

@@ -1,9 +1,11 @@
 // Proves a usage limit under load: node scripts/load.mjs --jobs 120 --estimate 1000 --limit 100000 --concurrency 50
 // Runs real job life cycles over HTTP on a fresh account and reads the account back at the end.
+// With the code of a short link first it follows that link instead: node scripts/load.mjs <code> --clicks 5000
 // Exit 0: the limit held, nothing is left held, no request failed. 1: one of these is not so, or no server. 2: bad options.
 import { randomBytes } from "node:crypto";
 import { createApiClient, mustCall, readOperatorKey } from "./support/api-client.mjs";
 import { helpText, parseOptions, runMain, usageError } from "./support/cli.mjs";
+import { loadClicks } from "./support/load-clicks.mjs";
 import { emptyTally, inParallel, runJob } from "./support/load-run.mjs";
 import { progressBar, twoColumns } from "./support/progress.mjs";
 import { quantile, rounded } from "./support/statistics.mjs";
@@ -37,9 +39,14 @@ const JOBS_PER_MINUTE_DEFAULT = 120;
 
 /** @param {string[]} argv */
 async function main(argv) {
+  const [code, ...rest] = argv;
+  if (code !== undefined && !code.startsWith("-")) return loadClicks(code, rest);
   const options = parseOptions(OPTIONS, argv);
   if (options.help) {
     console.log(helpText("node scripts/load.mjs [options]: proves a usage limit under load", OPTIONS));
+    console.log(
+      "\nnode scripts/load.mjs <code>|new [options]: proves the count of clicks (--help after the code)",
+    );
     return 0;
   }
   if (options.timeout < 1) throw usageError("--timeout must be at least 1ms");

@@ -3,6 +3,7 @@
 import { createServer } from "node:http";
 import next from "next";
 import { createFrontDoor, fastRoutes } from "../lib/server/front-door.ts";
+import { processRedirects } from "../lib/server/redirect-deps.ts";
 import { staticPolicy } from "../lib/server/content-security.ts";
 import { securityHeaders } from "../lib/server/security-headers.ts";
 import { parseOptions, runMain } from "./support/cli.mjs";
@@ -13,10 +14,15 @@ const OPTIONS = {
   port: { type: "integer", minimum: 1, maximum: 65_535, default: 3000, help: "port to bind" },
 } as const;
 
+/** Shorter than the five seconds that the supervisor gives a part to end in. */
+const FLUSH_WAIT_MS = 3_000;
+
 await runMain("serve", async (argv) => {
   const { hostname, port } = parseOptions(OPTIONS, argv);
   // Next listens for upgrades on the server it is given. Nothing here upgrades: left out, an Upgrade header is
   // ignored as HTTP allows, where Next would close the connection (curl --http2 sends one).
+  // Now and not at the first click: clicks of a process that was killed are written at the start.
+  const redirects = processRedirects();
   const app = next({ dev: false, dir: ROOT, hostname, port, httpServer: createServer() });
   await app.prepare();
   const headers = { ...securityHeaders, "Content-Security-Policy": staticPolicy({ isDevelopment: false }) };
@@ -32,6 +38,7 @@ await runMain("serve", async (argv) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => server.close());
   server.listen(port, hostname);
   await ended;
+  await redirects.close(FLUSH_WAIT_MS);
   await app.close();
   return 0;
 });

@@ -24,6 +24,10 @@ const OPTIONS = {
   host: { type: "string", default: "127.0.0.1", help: "address the app binds" },
   "data-dir": { type: "string", default: ".holdfast", help: "where data and secrets live" },
   "test-clock": { type: "boolean", help: "time that `npm run clock` moves; for tests, not for real data" },
+  "spool-fsync": {
+    type: "boolean",
+    help: "redirects wait for the disk, so that a loss of power loses no answered click either",
+  },
   dev: { type: "boolean", help: "next dev with reload instead of the production build" },
 } as const;
 
@@ -64,6 +68,7 @@ function supervisorOptions(options: ReturnType<typeof parseOptions<typeof OPTION
     convexPort: options["convex-port"],
     kindePort: options["kinde-port"],
     testClock: options["test-clock"],
+    spoolFsync: options["spool-fsync"],
     dev: options.dev,
     convexUrl,
   };

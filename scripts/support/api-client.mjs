@@ -9,7 +9,7 @@ import { CliError } from "./cli.mjs";
 
 /**
  * @typedef {{status: number, body: any, retryAfterMs: number | null}} Answer  `body` is the parsed JSON, or the text
- * @typedef {{method: "GET" | "POST", path: string, token: string, body?: unknown}} Call
+ * @typedef {{method: "GET" | "POST" | "DELETE", path: string, token: string, body?: unknown}} Call
  * @typedef {{call(request: Call): Promise<Answer>, close(): void, requests: number}} ApiClient
  */
 

@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { takeLock, type Lock } from "../../lib/shared/file-lock.ts";
 import { hashSources, isBuilt, stampBuild } from "./build-stamp.ts";
 import { describeExit, type Children } from "./children.ts";
 import { CliError } from "./cli.mjs";
 import { BUILD_ENV } from "./kinde.ts";
-import { takeLock, type Lock } from "./lock.ts";
 
 const ASK_EVERY_MS = 500;
 /** Longer than the slowest build seen by far (2 cores, cold: under 2 min). */
@@ -55,7 +55,9 @@ async function takeBuildLock(root: string, children: Children): Promise<Lock | n
   for (let waitedMs = 0; waitedMs < WAIT_FOR_OTHER_MS; waitedMs += ASK_EVERY_MS) {
     const outcome = takeLock(join(folder, "build.lock"));
     if (outcome.kind === "taken") return outcome.lock;
-    if (waitedMs === 0) console.log(`waiting for the build of process ${outcome.owner.pid}`);
+    if (waitedMs === 0 && outcome.kind === "held") {
+      console.log(`waiting for the build of process ${outcome.owner.pid}`);
+    }
     await sleep(ASK_EVERY_MS);
     if (children.stopping) return null;
   }

@@ -75,22 +75,27 @@ export class Children {
     return this.#stopped !== null;
   }
 
-  /** Ends every child: SIGTERM, five seconds, SIGKILL. Returns when all are gone. */
+  /**
+   * Ends every child: SIGTERM, five seconds, SIGKILL. One after the other, the last started first: what was started
+   * later uses what was started before, and may have something to hand over. Returns when all are gone.
+   */
   stopAll(): Promise<void> {
     this.#stopped ??= this.#endAll();
     return this.#stopped;
   }
 
   async #endAll(): Promise<void> {
-    const running = [...this.#running];
-    for (const child of running) signalGroup(child.process, "SIGTERM");
-    const ended = Promise.all(running.map(({ exit }) => exit));
-    const timer = new AbortController();
-    const late = await Promise.race([ended.then(() => false), sleepUnless(STOP_GRACE_MS, timer.signal)]);
-    timer.abort();
-    if (late) for (const child of this.#running) signalGroup(child.process, "SIGKILL");
-    await ended;
+    for (const child of [...this.#running].toReversed()) await endOne(child);
   }
+}
+
+async function endOne({ process, exit }: Running): Promise<void> {
+  signalGroup(process, "SIGTERM");
+  const timer = new AbortController();
+  const late = await Promise.race([exit.then(() => false), sleepUnless(STOP_GRACE_MS, timer.signal)]);
+  timer.abort();
+  if (late) signalGroup(process, "SIGKILL");
+  await exit;
 }
 
 async function sleepUnless(ms: number, signal: AbortSignal): Promise<boolean> {

@@ -6,6 +6,7 @@ import {
   postLoginAllowedRegex,
   readKindeEnvironment,
 } from "../../lib/kinde/environment.ts";
+import { shortLinksFrom } from "../../lib/ledger/short-links.ts";
 import { CliError } from "./cli.mjs";
 import type { Secrets } from "./secrets.ts";
 
@@ -18,6 +19,8 @@ export interface KindeStack {
   readonly emulator: { readonly port: number; readonly env: Record<string, string> } | null;
   readonly issuerUrl: string;
   readonly siteUrl: string;
+  /** The base of short links: HOLDFAST_SHORT_URL, else the site. */
+  readonly shortUrl: string;
   /** For the web server: what the sign-in library reads. */
   readonly webEnv: Record<string, string>;
   /** For the Convex functions: what the provider's client reads. Set by hand on a deployment that runs elsewhere. */
@@ -51,6 +54,7 @@ function planTenant({ env, port }: KindeStackOptions): KindeStack {
     emulator: null,
     issuerUrl: answer.settings.issuerUrl,
     siteUrl,
+    shortUrl: shortUrlOf(env, siteUrl),
     webEnv: webEnv(answer.settings),
     functionsEnv: {
       ...functionsEnv(answer.settings),
@@ -99,9 +103,18 @@ function planEmulator(options: KindeStackOptions): KindeStack {
     },
     issuerUrl: settings.issuerUrl,
     siteUrl: settings.siteUrl,
+    shortUrl: shortUrlOf(options.env, settings.siteUrl),
     webEnv: webEnv(settings),
     functionsEnv: functionsEnv(settings),
   };
+}
+
+function shortUrlOf(env: KindeStackOptions["env"], siteUrl: string): string {
+  try {
+    return shortLinksFrom(env["HOLDFAST_SHORT_URL"], siteUrl).baseUrl;
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 function webEnv(settings: KindeEnvironment): Record<string, string> {
@@ -120,6 +133,8 @@ function webEnv(settings: KindeEnvironment): Record<string, string> {
 
 function functionsEnv(settings: KindeEnvironment): Record<string, string> {
   return {
+    // No short link may lead back to the site.
+    KINDE_SITE_URL: settings.siteUrl,
     KINDE_ISSUER_URL: settings.issuerUrl,
     KINDE_M2M_CLIENT_ID: settings.m2mClientId,
     KINDE_M2M_CLIENT_SECRET: settings.m2mClientSecret,

@@ -17,6 +17,7 @@ export function engineSpec(options: {
   secrets: Secrets;
   /** What the functions need to reach the billing provider. */
   kindeEnv: Record<string, string>;
+  shortUrl: string;
   /** Load the functions again when one of their files changes. */
   watch: boolean;
 }): ChildSpec {
@@ -35,6 +36,7 @@ export function engineSpec(options: {
       NODE_ENV: "production",
       HOLDFAST_SERVER_SECRETS: options.secrets.serverSecret,
       HOLDFAST_OPERATOR_KEY_HASH: sha256Hex(options.secrets.operatorKey),
+      HOLDFAST_SHORT_URL: options.shortUrl,
       ...options.kindeEnv,
     },
   };
@@ -69,6 +71,12 @@ export function webSpec(options: {
   serverSecret: string;
   /** What the sign-in library reads. */
   kindeEnv: Record<string, string>;
+  /** The base of short links. */
+  shortUrl: string;
+  /** Where clicks are kept that are not in the ledger yet. */
+  spoolDir: string;
+  spoolFsync: boolean;
+  clockFile: string | null;
   dev: boolean;
 }): ChildSpec {
   return {
@@ -83,6 +91,10 @@ export function webSpec(options: {
       NEXT_TELEMETRY_DISABLED: "1",
       CONVEX_URL: options.convexUrl,
       HOLDFAST_SERVER_SECRET: options.serverSecret,
+      HOLDFAST_SHORT_URL: options.shortUrl,
+      HOLDFAST_SPOOL_DIR: options.spoolDir,
+      HOLDFAST_SPOOL_FSYNC: options.spoolFsync ? "1" : "",
+      HOLDFAST_TEST_CLOCK: options.clockFile ?? "",
       ...options.kindeEnv,
     },
   };

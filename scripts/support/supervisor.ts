@@ -1,11 +1,11 @@
 // From a data directory and two ports to a running stack, and back to nothing. scripts/start.ts is its command line.
 import { join } from "node:path";
+import { takeLock } from "../../lib/shared/file-lock.ts";
 import { ensureBuilt } from "./build.ts";
 import { Children, describeExit, type ChildExit, type ChildSpec } from "./children.ts";
 import { CliError } from "./cli.mjs";
 import { runAudit } from "./convex-call.ts";
 import { type KindeStack, planKinde } from "./kinde.ts";
-import { takeLock } from "./lock.ts";
 import { requirePort } from "./ports.ts";
 import { requireSqlite } from "./preflight.ts";
 import { openDataDir, openSecrets, type Secrets } from "./secrets.ts";
@@ -22,6 +22,8 @@ export interface SupervisorOptions {
   readonly convexPort: number;
   readonly kindePort: number;
   readonly testClock: boolean;
+  /** Answers of redirects wait for the disk. */
+  readonly spoolFsync: boolean;
   readonly dev: boolean;
   /** A Convex deployment that runs elsewhere: then no local-convex is started. */
   readonly convexUrl: string | null;
@@ -40,11 +42,15 @@ const ORPHAN_GRACE_MS = 7000;
  */
 export async function supervise(options: SupervisorOptions, stop: AbortController): Promise<number> {
   openDataDir(options.dataDir);
-  const outcome = takeLock(join(options.dataDir, "supervisor.lock"), { testClock: options.testClock });
+  const lockPath = join(options.dataDir, "supervisor.lock");
+  const outcome = takeLock(lockPath, { testClock: options.testClock });
   if (outcome.kind === "held") {
     throw new CliError(
       `already running on ${options.dataDir} (process ${outcome.owner.pid}); stop it first, or choose another --data-dir`,
     );
+  }
+  if (outcome.kind === "contended") {
+    throw new CliError(`the lock ${lockPath} cannot be taken; delete it when its owner is gone`);
   }
   const { lock } = outcome;
   const children = new Children(options.root);
@@ -101,7 +107,9 @@ async function startStack(options: SupervisorOptions, starting: Starting): Promi
   const { host, port, dev } = options;
   const webUrl = localUrl(host, port);
   const { serverSecret } = secrets;
-  void starting.watch(webSpec({ host, port, convexUrl, serverSecret, kindeEnv: kinde.webEnv, dev }));
+  const web = { host, port, convexUrl, serverSecret, kindeEnv: kinde.webEnv, clockFile, dev };
+  const clicks = { spoolDir: join(options.dataDir, "spool"), spoolFsync: options.spoolFsync };
+  void starting.watch(webSpec({ ...web, ...clicks, shortUrl: kinde.shortUrl }));
   const timeoutMs = dev ? HEALTHY_TIMEOUT_DEV_MS : HEALTHY_TIMEOUT_MS;
   if (!(await waitHealthy("the app", `${webUrl}/api/health`, { timeoutMs, signal }))) return;
   if (!dev) console.log(`warm-up: ${await warmUp({ webUrl, convexUrl, secrets, signal })}`);
@@ -158,6 +166,7 @@ async function startConvex(
       clockFile,
       secrets,
       kindeEnv: kinde.functionsEnv,
+      shortUrl: kinde.shortUrl,
       watch: options.dev,
     }),
   );

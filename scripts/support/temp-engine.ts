@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { EngineClock } from "../../lib/local-convex/clock.ts";
 import { createEngine } from "../../lib/local-convex/engine.ts";
 import type { JsonObject } from "../../lib/local-convex/values/json.ts";
 import { ROOT } from "./root.ts";
@@ -25,22 +26,33 @@ const SERVER_SECRET = "local-engine-server-secret";
 const KINDE_ISSUER_URL = "http://127.0.0.1:3220";
 const OPERATOR_KEY_HASH = sha256Hex("local-engine-operator-key");
 
+/** What such an engine is started with, for one that is a process of its own. */
+export const engineEnvironment = {
+  env: {
+    HOLDFAST_SERVER_SECRETS: SERVER_SECRET,
+    HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
+    KINDE_ISSUER_URL,
+  },
+  operator: { serverSecret: SERVER_SECRET, keyHash: OPERATOR_KEY_HASH },
+};
+
 /** Opens an engine on `dataFile`. `functions` is a folder relative to the repository. */
-export async function openEngine(dataFile: string, functions = "convex"): Promise<LocalEngine> {
+export async function openEngine(
+  dataFile: string,
+  functions = "convex",
+  clock?: EngineClock,
+): Promise<LocalEngine> {
   const engine = await createEngine({
     dataFile,
     functionsDir: join(ROOT, functions),
-    env: {
-      HOLDFAST_SERVER_SECRETS: SERVER_SECRET,
-      HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
-      KINDE_ISSUER_URL,
-    },
+    env: engineEnvironment.env,
+    ...(clock === undefined ? {} : { clock }),
   });
   return {
     query: async (path, args) => JSON.parse((await engine.query(path, args)).valueText),
     mutation: async (path, args) => JSON.parse((await engine.mutation(path, args)).valueText),
     action: async (path, args) => JSON.parse((await engine.action(path, args)).valueText),
-    operator: { serverSecret: SERVER_SECRET, keyHash: OPERATOR_KEY_HASH },
+    operator: engineEnvironment.operator,
     serverSecret: SERVER_SECRET,
     close: () => engine.close(),
   };
