@@ -78,8 +78,8 @@ export const catchesLimit = query({
 export const longCode = mutation({
   args: {},
   handler: async () => {
-    const startMs = performance.now();
-    while (performance.now() - startMs < 4_000);
+    // Work rather than time: a processor that others use as well needs longer for it.
+    for (let i = 0; i < 4e7; i++) performance.now();
   },
 });
 
