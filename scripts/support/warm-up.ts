@@ -5,8 +5,8 @@ import { emptyTally, inParallel, runJob } from "./load-run.mjs";
 import { type CallerSecrets, sha256Hex } from "./secrets.ts";
 
 /** Jobs at a time, jobs in all (each is five requests), and how long they may take together. */
-const LANES = 16;
-const JOBS_MAX = 80;
+const LANES = 50;
+const JOBS_MAX = 240;
 const TIME_MAX_MS = 3_000;
 
 export interface WarmUpOptions {
