@@ -8,9 +8,11 @@ import { checkUnits } from "../lib/shared/units";
 import type { Doc, Id } from "./_generated/dataModel";
 import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server";
 import { fixedAgreement } from "./agreements";
+import { allowances } from "./allowances";
 import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
 import { findAccountOfUser, findBilling, findFixedLimit, findLimit } from "./rows";
+import { anchorSourceValidator } from "./inboxValidators";
 import { limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
 
 /** Accounts as an operator sees them: creation, fixed limits, job rate, cycle anchor. Every act leaves an audit row. */
@@ -24,7 +26,7 @@ const accountValidator = v.object({
   email: v.union(v.string(), v.null()),
   createdAtMs: v.number(),
   cycleAnchorMs: v.number(),
-  cycleAnchorSource: v.union(v.literal("operator"), v.literal("subscription"), v.literal("creation")),
+  cycleAnchorSource: anchorSourceValidator,
   jobsPerMinute: v.number(),
   provider: providerValidator,
 });
@@ -70,8 +72,8 @@ export const create = operatorMutation({
 });
 
 /**
- * The rows of a new account: on the fixed provider for operators and the lab, on the billing provider for whoever
- * signs in.
+ * The rows of a new account: on the fixed provider for operators and the labs, on the billing provider for whoever
+ * signs in or whom a billing event names.
  */
 export async function insertAccount(
   ctx: MutationCtx,
@@ -79,7 +81,7 @@ export async function insertAccount(
     name: string;
     email: string | null;
     source: Doc<"accounts">["source"];
-    kindeUserId?: string;
+    kindeUserId?: string | null;
     customerId?: string | null;
     anchorMs: number | null;
     jobsPerMinute: number;
@@ -93,13 +95,18 @@ export async function insertAccount(
     name,
     email,
     source,
-    provider: source === "sign_in" ? "kinde" : "fixed",
+    provider: source === "sign_in" || source === "event" ? "kinde" : "fixed",
     kindeUserId: fields.kindeUserId ?? null,
     customerId: fields.customerId ?? null,
     mergedIntoAccountId: null,
     cycleAnchorMs: anchorMs ?? nowMs,
     cycleAnchorSource: anchorMs === null ? "creation" : "operator",
     cycleAnchorFrozenAtMs: null,
+    planKey: allowances().freePlanKey,
+    planSetBy: null,
+    overdueSinceMs: null,
+    profile: null,
+    deletedAtMs: null,
     createdAtMs: nowMs,
   });
   // A meter outside is counted under an agreement. A throw-away account has none, so nothing of it is ever sent.

@@ -1,9 +1,11 @@
 import { type Infer, v } from "convex/values";
 
+import { msOfNs } from "../lib/inbox/event-time";
 import { type EntryRow, pairsThatMove } from "../lib/ledger/corrections";
-import { learnSpans } from "../lib/ledger/learn-agreements";
+import { learnSpans, type Told } from "../lib/ledger/learn-agreements";
 import { meterAt, type MeteredAccount } from "../lib/ledger/meter";
 import { must } from "../lib/shared/assert";
+import { MINUTE_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
 import { type ActionCtx, internalMutation, internalQuery, type MutationCtx } from "./_generated/server";
@@ -94,7 +96,7 @@ export const learn = internalMutation({
   handler: async (ctx, { accountId, sentAtMs, listed }) => {
     const account = must(await ctx.db.get(accountId), `account ${accountId} is gone`);
     const { agreements: known } = await meteredAccount(ctx, account);
-    const learnt = learnSpans(known, listed, sentAtMs);
+    const learnt = learnSpans(known, listed, sentAtMs, await toldByEvents(ctx, accountId));
     for (const { agreementId, planKey, fromMs, untilMs } of learnt.spans) {
       const row = await findAgreement(ctx, agreementId);
       if (row === null)
@@ -107,6 +109,31 @@ export const learn = internalMutation({
     return null;
   },
 });
+
+/** Two readings of a listing within this time of an event may both be older than the event. Rule source: design §6. */
+const FACT_FRESH_MS = 10 * MINUTE_MS;
+
+async function toldByEvents(ctx: MutationCtx, accountId: Id<"accounts">): Promise<Told> {
+  const facts = await ctx.db
+    .query("planChanges")
+    .withIndex("by_account", (q) => q.eq("accountId", accountId))
+    .collect();
+  const started = facts.filter(({ kind }) => kind !== "agreement_cancelled");
+  const freshSinceMs = Date.now() - FACT_FRESH_MS;
+  const fresh = facts.filter(({ storedAtMs }) => storedAtMs > freshSinceMs);
+  return {
+    startedIds: new Set(started.flatMap(({ agreementId }) => agreementId ?? [])),
+    freshAtMs: fresh.length === 0 ? null : Math.max(...fresh.map(({ atNs }) => msOfNs(atNs))),
+  };
+}
+
+/** Re-books, in batches of their own, what was booked since an instant from which the agreements are others. */
+export async function rebookFrom(ctx: MutationCtx, account: Doc<"accounts">, fromMs: number): Promise<void> {
+  const [first] = await rangesOf(ctx, account._id, fromMs);
+  if (first === undefined) return;
+  const place = { accountId: account._id, fromMs, at: null, cursor: null };
+  await ctx.scheduler.runAfter(0, internal.agreements.move, place);
+}
 
 /** Where the moving stands: entries from `fromMs` on, in a feature and cycle; null for the first. */
 interface MovePlace {

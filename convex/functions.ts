@@ -64,6 +64,10 @@ function refuseWithoutAccount(): never {
   refuse("no_account", "this sign-in has no account yet");
 }
 
+function refuseDeleted({ deletedAtMs }: Doc<"accounts">): void {
+  if (deletedAtMs !== null) refuse("forbidden", "this customer was deleted");
+}
+
 function checkServer(serverSecret: string): void {
   const accepted = (process.env.HOLDFAST_SERVER_SECRETS ?? "").split(",").filter((secret) => secret !== "");
   // Every accepted secret is compared, so that the time taken does not tell which one it was.
@@ -118,6 +122,7 @@ export async function resolveKey(
   if (!apiKey.scopes.includes(scope)) refuse("forbidden", `the API key lacks the scope ${scope}`);
   const account = await ctx.db.get(apiKey.accountId);
   if (account === null) refuse("unauthorized", "the account of this API key is gone");
+  refuseDeleted(account);
   return { principal: { accountId: account._id, account, apiKeyId: apiKey._id }, apiKey };
 }
 
@@ -154,6 +159,7 @@ async function resolvePrincipal(
   const { kindeUserId } = await requireSignedIn(ctx);
   const account = await findAccountOfUser(ctx, kindeUserId);
   if (account === null) refuseWithoutAccount();
+  refuseDeleted(account);
   return { principal: { accountId: account._id, account, apiKeyId: null }, apiKey: null };
 }
 

@@ -11,7 +11,7 @@ import { formatRefreshLease, parseRefreshLease } from "../lib/gate/refresh-lease
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
-import type { Id } from "./_generated/dataModel";
+import type { Doc, Id } from "./_generated/dataModel";
 import { type ActionCtx, internalMutation, internalQuery } from "./_generated/server";
 import { learnAgreements } from "./agreements";
 import { accountAction } from "./functions";
@@ -130,7 +130,7 @@ export const storeRead = internalMutation({
     // Cycles begin where the provider's do, as long as nothing has been counted by another anchor.
     const account = await ctx.db.get(accountId);
     if (account === null || subscribedAtMs === null) return hasNewPlan;
-    if (account.cycleAnchorFrozenAtMs !== null || account.cycleAnchorSource !== "creation") return hasNewPlan;
+    if (account.cycleAnchorFrozenAtMs !== null || isBetterKnown(account)) return hasNewPlan;
     const anchor = { cycleAnchorMs: subscribedAtMs, cycleAnchorSource: "subscription" as const };
     await ctx.db.patch(accountId, anchor);
     return hasNewPlan;
@@ -147,3 +147,8 @@ export const storeFailure = internalMutation({
     return null;
   },
 });
+
+/** An operator's word outranks the provider's, and of two readings of a subscription the first one stays. */
+function isBetterKnown({ cycleAnchorSource: source }: Doc<"accounts">): boolean {
+  return source === "operator" || source === "subscription";
+}

@@ -2,6 +2,15 @@ import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 
 import {
+  accountSourceValidator,
+  anchorSourceValidator,
+  creditReasonValidator,
+  deliveryFlagValidator,
+  engineRoomStepValidator,
+  planFactKindValidator,
+  progressFields,
+} from "./inboxValidators";
+import {
   clickClassValidator,
   entryOriginValidator,
   evidenceStatusValidator,
@@ -19,12 +28,15 @@ import {
 const details = v.record(v.string(), v.union(v.string(), v.number(), v.boolean(), v.null()));
 
 export default defineSchema({
-  /** A customer. Written by sign-in (signIn.ts), operators (accounts.ts) and, for throw-away ones, by the lab. */
+  /**
+   * A customer. Written by sign-in (signIn.ts), operators (accounts.ts), billing events (customers.ts) and, for
+   * throw-away ones, by the labs.
+   */
   accounts: defineTable({
     name: v.string(),
     email: v.union(v.string(), v.null()),
     /** "lab" accounts belong to no customer and never reach a meter. */
-    source: v.union(v.literal("sign_in"), v.literal("operator"), v.literal("lab")),
+    source: accountSourceValidator,
     provider: providerValidator,
     /** Who signs in to it, by the provider's id. Unique among the accounts that have one. */
     kindeUserId: v.union(v.string(), v.null()),
@@ -33,13 +45,179 @@ export default defineSchema({
     /** Set on a row that was found to be the same customer as another one; its ids moved there. */
     mergedIntoAccountId: v.union(v.id("accounts"), v.null()),
     cycleAnchorMs: v.number(),
-    cycleAnchorSource: v.union(v.literal("operator"), v.literal("subscription"), v.literal("creation")),
+    cycleAnchorSource: anchorSourceValidator,
     /** Set by the first job. From then on the anchor never moves. */
     cycleAnchorFrozenAtMs: v.union(v.number(), v.null()),
+    /** What the plan facts come to, and the event id of the fact that set it; null while none did. */
+    planKey: v.string(),
+    planSetBy: v.union(v.string(), v.null()),
+    /** Since when an invoice is overdue; null when none is. */
+    overdueSinceMs: v.union(v.number(), v.null()),
+    /** The newest email that a billing event told. */
+    profile: v.union(
+      v.object({ email: v.union(v.string(), v.null()), atNs: v.int64(), eventId: v.string() }),
+      v.null(),
+    ),
+    /** The customer was deleted at the provider. The ledger stays; nobody signs in to it any more. */
+    deletedAtMs: v.union(v.number(), v.null()),
     createdAtMs: v.number(),
   })
     .index("by_kinde_user", ["kindeUserId"])
     .index("by_customer", ["customerId"]),
+
+  /**
+   * A billing event as it was signed, and how far it is on its way (lib/inbox/worker.ts). Identity and body never
+   * change. Written by inbox.ts and inboxWorker.ts.
+   */
+  inboxEvents: defineTable({
+    /** The signed event id, or the hash of a body that has none. Unique. */
+    eventKey: v.string(),
+    eventId: v.union(v.string(), v.null()),
+    type: v.union(v.string(), v.null()),
+    /** Of the first delivery. */
+    webhookId: v.union(v.string(), v.null()),
+    payloadHash: v.string(),
+    occurredAtNs: v.union(v.int64(), v.null()),
+    /** Whose it is, once it was read. */
+    accountId: v.union(v.id("accounts"), v.null()),
+    receivedAtMs: v.number(),
+    lastSeenAtMs: v.number(),
+    ...progressFields,
+  })
+    .index("by_event_key", ["eventKey"])
+    .index("by_webhook", ["webhookId"])
+    .index("by_due", ["nextAttemptAtMs"])
+    .index("by_account", ["accountId"])
+    .index("by_status", ["status"]),
+
+  /** The signed text of an event, in parts, because a row holds a megabyte at most. Written with the event. */
+  inboxPayloads: defineTable({ inboxEventId: v.id("inboxEvents"), part: v.number(), text: v.string() }).index(
+    "by_event",
+    ["inboxEventId", "part"],
+  ),
+
+  /** One row for every delivery. Written by inbox.ts; removed by the purge after 90 days. */
+  receipts: defineTable({
+    inboxEventId: v.id("inboxEvents"),
+    webhookId: v.union(v.string(), v.null()),
+    kid: v.string(),
+    isCopy: v.boolean(),
+    flags: v.array(deliveryFlagValidator),
+    atMs: v.number(),
+  })
+    .index("by_event", ["inboxEventId", "atMs"])
+    .index("by_at", ["atMs"]),
+
+  /** What an event, or a drift check, said about a plan. Kept even when it changed nothing. Written by customers.ts. */
+  planChanges: defineTable({
+    accountId: v.id("accounts"),
+    eventId: v.string(),
+    kind: planFactKindValidator,
+    atNs: v.int64(),
+    planKey: v.union(v.string(), v.null()),
+    agreementId: v.union(v.string(), v.null()),
+    storedAtMs: v.number(),
+  })
+    .index("by_account", ["accountId", "storedAtMs"])
+    .index("by_account_event", ["accountId", "eventId"]),
+
+  /** What an event said about a payment. Written by customers.ts. */
+  payments: defineTable({
+    accountId: v.id("accounts"),
+    eventId: v.string(),
+    kind: v.union(v.literal("succeeded"), v.literal("failed"), v.literal("overdue")),
+    atNs: v.int64(),
+    storedAtMs: v.number(),
+  }).index("by_account", ["accountId"]),
+
+  /** The credit ledger of an account: append only, `entryKey` unique in it. Written by credits.ts. */
+  credits: defineTable({
+    accountId: v.id("accounts"),
+    period: v.string(),
+    units: v.number(),
+    reason: creditReasonValidator,
+    entryKey: v.string(),
+    planKey: v.union(v.string(), v.null()),
+    atMs: v.number(),
+  })
+    .index("by_account_period", ["accountId", "period"])
+    .index("by_account_reason", ["accountId", "reason"])
+    .index("by_account_key", ["accountId", "entryKey"]),
+
+  /** A message to one's later self. Costs one credit of the month it was written in. Written by reminders.ts. */
+  reminders: defineTable({
+    accountId: v.id("accounts"),
+    text: v.string(),
+    dueAtMs: v.number(),
+    status: v.union(v.literal("waiting"), v.literal("delivered"), v.literal("cancelled")),
+    /** The month whose credit it took, and gives back when it is cancelled. */
+    period: v.string(),
+    createdAtMs: v.number(),
+    deliveredAtMs: v.union(v.number(), v.null()),
+    cancelledAtMs: v.union(v.number(), v.null()),
+    readAtMs: v.union(v.number(), v.null()),
+    /** The function that delivers it. */
+    deliveryId: v.union(v.id("_scheduled_functions"), v.null()),
+  })
+    .index("by_account", ["accountId", "dueAtMs"])
+    .index("by_account_status", ["accountId", "status", "dueAtMs"])
+    .index("by_status_due", ["status", "dueAtMs"]),
+
+  /**
+   * A difference between an account and the provider that was seen once and not yet confirmed. At most one an account.
+   * Written by drift.ts.
+   */
+  driftSightings: defineTable({
+    accountId: v.id("accounts"),
+    /** When the question of the first reading was sent. */
+    firstSentAtMs: v.number(),
+    planKey: v.union(v.string(), v.null()),
+    /** Agreements that events told and the provider did not list as in force, sorted. */
+    endedAgreementIds: v.array(v.string()),
+  }).index("by_account", ["accountId"]),
+
+  /** What a drift check found and did. Append only. Written by drift.ts. */
+  driftEvidence: defineTable({
+    accountId: v.id("accounts"),
+    beforePlanKey: v.string(),
+    providerPlanKey: v.union(v.string(), v.null()),
+    endedAgreementIds: v.array(v.string()),
+    firstSentAtMs: v.number(),
+    secondSentAtMs: v.number(),
+    outcome: v.union(v.literal("repaired"), v.literal("gone")),
+    atMs: v.number(),
+  }).index("by_account", ["accountId"]),
+
+  /** A message for the people who run this: sent to the alert address, signed and tried again. Written by alerts.ts. */
+  alerts: defineTable({
+    kind: v.string(),
+    subject: v.string(),
+    detail: v.string(),
+    status: v.union(v.literal("waiting"), v.literal("sent"), v.literal("given_up")),
+    attempts: v.number(),
+    nextAttemptAtMs: v.union(v.number(), v.null()),
+    error: v.union(v.string(), v.null()),
+    createdAtMs: v.number(),
+    sentAtMs: v.union(v.number(), v.null()),
+  })
+    .index("by_due", ["nextAttemptAtMs"])
+    .index("by_status", ["status"]),
+
+  /** What operators set for everybody: one row. Written by settings.ts. */
+  settings: defineTable({
+    /** New jobs are refused once an invoice is overdue for this long; null: only a banner is shown. */
+    overdueBlockDays: v.union(v.number(), v.null()),
+  }),
+
+  /** An Engine Room run on its own throw-away account. Written by engineRoom.ts only. */
+  engineRoomRuns: defineTable({
+    accountId: v.id("accounts"),
+    seed: v.union(v.number(), v.null()),
+    /** The naive handler's own state. It lives nowhere else. */
+    naive: v.object({ planKey: v.string(), balanceUnits: v.number() }),
+    steps: v.array(engineRoomStepValidator),
+    startedAtMs: v.number(),
+  }),
 
   /** The provider's machine token, because functions keep no state of their own. Written by kinde.ts; never public. */
   providerTokens: defineTable({
@@ -260,6 +438,9 @@ export default defineSchema({
       v.literal("late_usage"),
       v.literal("closed_cycle_drift"),
       v.literal("repeated_failure"),
+      v.literal("dead_event"),
+      v.literal("unknown_plan"),
+      v.literal("missed_webhooks"),
     ),
     /** What it is about, by id or by name; with the kind it is unique among the open ones. */
     subject: v.string(),

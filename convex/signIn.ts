@@ -1,15 +1,17 @@
 import { v } from "convex/values";
 
 import { JOBS_PER_MINUTE_DEFAULT } from "../lib/gate/rate";
+import { must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
-import type { Doc, Id } from "./_generated/dataModel";
-import { internalMutation, type MutationCtx } from "./_generated/server";
+import type { Id } from "./_generated/dataModel";
+import { internalMutation } from "./_generated/server";
 import { insertAccount } from "./accounts";
-import { recordAct } from "./auditLog";
+import { settleFacts } from "./customers";
 import { signedInAction, signedInQuery } from "./functions";
 import { kindeClient } from "./kinde";
 import { refreshLimit } from "./limits";
-import { findAccountOfCustomer, findAccountOfUser, findLimit } from "./rows";
+import { mergeAccounts } from "./mergeAccounts";
+import { findAccountOfCustomer, findAccountOfUser } from "./rows";
 import { providerValidator } from "./validators";
 
 /** Sign-in: whoever holds a valid token gets exactly one account, however many tabs ask at once. */
@@ -19,7 +21,9 @@ const accountViewValidator = v.object({
   name: v.string(),
   email: v.union(v.string(), v.null()),
   provider: providerValidator,
-  planKey: v.union(v.string(), v.null()),
+  /** What the billing events come to. */
+  planKey: v.string(),
+  overdueSinceMs: v.union(v.number(), v.null()),
   isOperator: v.boolean(),
 });
 
@@ -32,8 +36,8 @@ export const me = signedInQuery({
     const account = await findAccountOfUser(ctx, kindeUserId);
     if (account === null) return null;
     const { _id: id, name, email, provider } = account;
-    const limit = await findLimit(ctx, id);
-    return { id, name, email, provider, planKey: limit?.planKey ?? null, isOperator };
+    const { planKey, overdueSinceMs } = account;
+    return { id, name, email, provider, planKey, overdueSinceMs, isOperator };
   },
 });
 
@@ -76,14 +80,16 @@ export const link = internalMutation({
   },
   returns: v.id("accounts"),
   handler: async (ctx, { kindeUserId, customerId, email }) => {
+    const nowMs = Date.now();
     const byUser = await findAccountOfUser(ctx, kindeUserId);
     const byCustomer = customerId === null ? null : await findAccountOfCustomer(ctx, customerId);
     if (byUser !== null && byCustomer !== null && byUser._id !== byCustomer._id) {
-      await mergeInto(ctx, byUser, byCustomer);
+      await mergeAccounts(ctx, { survivor: byUser, merged: byCustomer, actor: "sign-in", nowMs });
+      const survivor = must(await ctx.db.get(byUser._id), `account ${byUser._id} is gone`);
+      await settleFacts(ctx, survivor, [], nowMs);
     }
     const known = byUser ?? byCustomer;
     if (known === null) {
-      const nowMs = Date.now();
       return await insertAccount(ctx, {
         name: email ?? "Customer",
         email,
@@ -96,35 +102,15 @@ export const link = internalMutation({
         nowMs,
       });
     }
+    // Of a deleted customer nothing is learnt any more; an event that told the email is newer than a sign-in.
+    const current = must(await ctx.db.get(known._id), `account ${known._id} is gone`);
+    const shown = current.deletedAtMs !== null || current.profile !== null ? null : email;
     await ctx.db.patch(known._id, {
       kindeUserId,
-      customerId: customerId ?? known.customerId,
-      email: email ?? known.email,
-      name: email ?? known.name,
+      customerId: customerId ?? current.customerId,
+      email: shown ?? current.email,
+      name: shown ?? current.name,
     });
     return known._id;
   },
 });
-
-/**
- * Merges the row that a billing event made into the row of the user. Nobody could sign in to the former, so it has
- * neither jobs nor entries of its own; the ledger is never moved. The row stays as a pointer, without its ids.
- */
-async function mergeInto(
-  ctx: MutationCtx,
-  survivor: Doc<"accounts">,
-  merged: Doc<"accounts">,
-): Promise<void> {
-  await ctx.db.patch(merged._id, {
-    kindeUserId: null,
-    customerId: null,
-    mergedIntoAccountId: survivor._id,
-  });
-  await recordAct(ctx, {
-    actor: "sign-in",
-    action: "accounts_merged",
-    accountId: survivor._id,
-    details: { mergedAccountId: merged._id },
-    nowMs: Date.now(),
-  });
-}

@@ -8,6 +8,8 @@ export const scopeValidator = v.union(
   v.literal("usage:read"),
   v.literal("links:read"),
   v.literal("links:write"),
+  v.literal("events:replay"),
+  v.literal("reminders:write"),
 );
 export type Scope = Infer<typeof scopeValidator>;
 

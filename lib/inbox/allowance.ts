@@ -15,6 +15,23 @@ export const DEFAULT_ALLOWANCES: AllowanceCatalogue = {
   unitsByPlan: { customer_free_plan: 10, customer_starter_plan: 100, customer_pro_plan: 500 },
 };
 
+/**
+ * Reads a catalogue from a setting: `key=credits` for each plan, separated by commas, the free plan first. Throws
+ * RangeError, naming the part that is wrong.
+ */
+export function parseAllowances(text: string): AllowanceCatalogue {
+  const plans = text.split(",").map((part) => {
+    const [, planKey, digits] = /^\s*([\w.:-]{1,100})\s*=\s*(\d{1,9})\s*$/.exec(part) ?? [];
+    if (planKey === undefined || digits === undefined) {
+      throw new RangeError(`"${part.trim()}" is not a plan key and its credits, such as my_free_plan=10`);
+    }
+    return [planKey, Number(digits)] as const;
+  });
+  const unitsByPlan = Object.fromEntries(plans);
+  if (Object.keys(unitsByPlan).length !== plans.length) throw new RangeError("a plan is named twice");
+  return { freePlanKey: plans[0]![0], unitsByPlan };
+}
+
 /** A line of the credit ledger. Never changed; the balance of a period is the sum of its lines. */
 export interface CreditRow {
   /** The UTC month the credits are of: "2026-10". They end with it. */

@@ -7,7 +7,7 @@ import {
   type CreditRow,
 } from "./allowance.ts";
 import { msOfNs } from "./event-time.ts";
-import { overdueSinceNs, type PaymentFact, type PlanFact } from "./facts.ts";
+import { comparePlanFacts, overdueSinceNs, type PaymentFact, type PlanFact } from "./facts.ts";
 import { decidePlan, planTimeline, type PlanDecision } from "./plan.ts";
 
 /** Where the anchor of the billing cycles came from, the one that outranks the others first. */
@@ -87,11 +87,13 @@ export function consequencesOf(
   neededPeriods: readonly string[] = [],
 ): Consequences {
   const { account, planFacts, agreements } = state;
-  const facts = allFacts(planFacts, agreements);
+  // The plan follows what was told to be a fact. A listing that the ledger read once may lag behind an event.
+  const facts = planFacts.toSorted(comparePlanFacts);
   const plan = decidePlan(facts, catalogue.freePlanKey);
   const timeline = planTimeline(facts, catalogue.freePlanKey);
   const effects: Effect[] = [];
-  for (const agreement of agreementChanges(facts, agreements)) effects.push({ kind: "agreement", agreement });
+  const told = allFacts(planFacts, agreements);
+  for (const agreement of agreementChanges(told, agreements)) effects.push({ kind: "agreement", agreement });
   const planSetBy = plan.setBy?.eventId ?? null;
   const storedKey = account?.planKey ?? catalogue.freePlanKey;
   // Who set it is part of the state: another fact may come to set the same plan.

@@ -8,6 +8,16 @@ export interface ListedAgreement {
   readonly untilMs: number | null;
 }
 
+/** What events have told of agreements, which outranks a listing: a listing may lag behind them. */
+export interface Told {
+  /** Agreements whose start an event told. Events tell their ends too, and a drift check finds what they missed. */
+  readonly startedIds: ReadonlySet<string>;
+  /** While an event of this instant is fresh, an agreement that would start later is not taken from a listing. */
+  readonly freshAtMs: number | null;
+}
+
+const NOTHING_TOLD: Told = { startedIds: new Set(), freshAtMs: null };
+
 export interface LearntSpans {
   /** Agreements that are new, or that end at another instant than was known. */
   readonly spans: readonly (AgreementSpan & { readonly planKey: string | null })[];
@@ -26,12 +36,16 @@ export function learnSpans(
   known: readonly AgreementSpan[],
   listed: readonly ListedAgreement[],
   sentAtMs: number,
+  told: Told = NOTHING_TOLD,
 ): LearntSpans {
   const knownById = new Map(known.map((span) => [span.agreementId, span]));
   const listedIds = new Set(listed.map(({ agreementId }) => agreementId));
   const spans: (AgreementSpan & { planKey: string | null })[] = [];
   let changedFromMs: number | null = null;
   const note = (span: AgreementSpan, planKey: string | null, instantMs: number): void => {
+    if (told.startedIds.has(span.agreementId)) return;
+    const isNew = !knownById.has(span.agreementId);
+    if (isNew && told.freshAtMs !== null && span.fromMs > told.freshAtMs) return;
     spans.push({ ...span, planKey });
     changedFromMs = Math.min(changedFromMs ?? instantMs, instantMs);
   };
@@ -39,12 +53,12 @@ export function learnSpans(
   const ends: number[] = [];
   for (const span of known) {
     const isListed = listedIds.has(span.agreementId);
-    const told = listed.find(({ agreementId }) => agreementId === span.agreementId);
-    const untilMs = isListed ? told!.untilMs : (span.untilMs ?? sentAtMs);
+    const listing = listed.find(({ agreementId }) => agreementId === span.agreementId);
+    const untilMs = isListed ? listing!.untilMs : (span.untilMs ?? sentAtMs);
     if (untilMs !== null) ends.push(untilMs);
     if (untilMs === span.untilMs) continue;
     const changedMs = Math.min(untilMs ?? Infinity, span.untilMs ?? Infinity);
-    note({ ...span, untilMs }, told?.planKey ?? null, changedMs);
+    note({ ...span, untilMs }, listing?.planKey ?? null, changedMs);
   }
   const inOrderOfEnd = listed
     .filter(({ agreementId }) => !knownById.has(agreementId))

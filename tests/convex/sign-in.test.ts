@@ -75,7 +75,8 @@ describe("a signed-in customer", () => {
       name: "a@example.org",
       email: "a@example.org",
       provider: "kinde",
-      planKey: null,
+      planKey: "customer_free_plan",
+      overdueSinceMs: null,
       isOperator: false,
     });
     expect(await user("kp_a").query("gate:usage", {})).toMatchObject({ accountId: id, limit: null });

@@ -181,11 +181,11 @@ describe("agreements", () => {
     ]);
   });
 
-  test("one that the provider told is used where no event names it, and ended by an event", () => {
+  test("one that a listing told is ended by an event, and sets no plan: a listing may lag", () => {
     const told = { agreementId: "old", planKey: STARTER, fromMs: from, untilMs: null };
     const start = { ...applyAll([paid(T("08:00:00"))]), agreements: [told] };
     const onStarter = applyAll([paid(T("09:30:00"))], start);
-    expect(onStarter.account?.planKey).toBe(STARTER);
+    expect(onStarter.account?.planKey).toBe(FREE);
     const onPro = applyAll([changed(T("12:00:00"), PRO), cancelled(T("12:00:00.005"), "old")], start);
     expect(onPro.account?.planKey).toBe(PRO);
     expect(onPro.agreements).toEqual([{ ...told, untilMs: until }]);

@@ -52,7 +52,7 @@ export const apiKey = {
   id: KEY_ID,
   prefix: "hf_live_abcd",
   name: "First key",
-  scopes: ["jobs:read", "jobs:write", "usage:read", "links:read", "links:write"],
+  scopes: ["jobs:read", "jobs:write", "usage:read", "links:read", "links:write", "events:replay", "reminders:write"],
   createdAtMs: 1_790_000_000_000,
   revokedAtMs: null,
   lastUsedAtMs: null,
