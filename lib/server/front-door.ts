@@ -11,6 +11,7 @@ import { type CommonHeaders, commonHeaders, sendAnswer, toRequest } from "./node
 import { logLine } from "./process-deps.ts";
 import { processRedirects } from "./redirect-deps.ts";
 import { siteRedirect } from "./site.ts";
+import { handleWebhook } from "./webhooks/process.ts";
 
 /** One line of the fast lane: paths that are answered without Next.js, by the handlers that its routes use too. */
 export interface FastRoute {
@@ -52,7 +53,18 @@ const linkRoute: FastRoute = {
   handle: (request) => processRedirects().handle(request),
 };
 
-export const fastRoutes: readonly FastRoute[] = [apiRoute, healthRoute, metricsRoute, linkRoute];
+const webhookRoute: FastRoute = {
+  matches: (pathname, method) => pathname === "/api/webhooks/kinde" && method === "POST",
+  handle: handleWebhook,
+};
+
+export const fastRoutes: readonly FastRoute[] = [
+  apiRoute,
+  healthRoute,
+  metricsRoute,
+  webhookRoute,
+  linkRoute,
+];
 
 export interface FrontDoorOptions {
   readonly routes: readonly FastRoute[];

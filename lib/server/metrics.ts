@@ -6,6 +6,8 @@ import type { ServerDeps } from "./deps.ts";
 import type { Answer, PlainRequest, PlainResponse } from "./http.ts";
 import { openRedirects } from "./redirect-deps.ts";
 import type { Redirects } from "./redirect/redirects.ts";
+import type { WebhookCounts } from "./webhooks/handler.ts";
+import { webhookCounts } from "./webhooks/process.ts";
 
 /** What goes up and down; everything else counts since the start of the process. */
 const GAUGES = new Set([
@@ -26,6 +28,8 @@ export interface Metrics {
   /** Of the clicks that this process answers; null before the first one where only Next.js runs. */
   readonly clicks: ReturnType<Redirects["metrics"]> | null;
   readonly linkCache: ReturnType<Redirects["links"]["stats"]> | null;
+  /** Deliveries of billing webhooks; null before the first one. */
+  readonly webhooks: WebhookCounts | null;
   readonly runs: Runs;
 }
 
@@ -40,7 +44,8 @@ export async function metricsResponse(request: PlainRequest, deps: ServerDeps): 
     const { runs } = await deps.convex.query(convexApi.health.forOperators, {}, caller);
     const redirects = openRedirects();
     const clicks = redirects?.metrics() ?? null;
-    const metrics = { atMs: deps.nowMs(), clicks, linkCache: redirects?.links.stats() ?? null, runs };
+    const linkCache = redirects?.links.stats() ?? null;
+    const metrics = { atMs: deps.nowMs(), clicks, linkCache, webhooks: webhookCounts(), runs };
     const wantsText = (request.headers.get("accept") ?? "").includes("text/plain");
     const answer = wantsText ? textResponse(metrics) : jsonResponse(metrics);
     return request.method === "HEAD" ? { ...answer, text: null } : answer;
@@ -55,8 +60,15 @@ function textResponse(metrics: Metrics): PlainResponse {
 }
 
 /** The Prometheus text format. Names are `holdfast_<part>_<what>`, with `_total` for counters. */
-export function prometheusText({ clicks, linkCache, runs }: Metrics): string {
+export function prometheusText({ clicks, linkCache, webhooks, runs }: Metrics): string {
   const lines = [...partLines("clicks", clicks), ...partLines("link_cache", linkCache)];
+  if (webhooks !== null) {
+    const { refused, ...answered } = webhooks;
+    lines.push(...partLines("webhooks", answered), "# TYPE holdfast_webhooks_refused_total counter");
+    for (const [reason, count] of Object.entries(refused)) {
+      lines.push(`holdfast_webhooks_refused_total{reason=${JSON.stringify(reason)}} ${count}`);
+    }
+  }
   const good = runs.filter(({ lastGoodAtMs }) => lastGoodAtMs !== null);
   if (good.length > 0) lines.push("# TYPE holdfast_run_last_good_ms gauge");
   for (const { name, lastGoodAtMs } of good) {
@@ -65,9 +77,9 @@ export function prometheusText({ clicks, linkCache, runs }: Metrics): string {
   return `${lines.join("\n")}\n`;
 }
 
-function partLines(part: string, numbers: Metrics["clicks"] | Metrics["linkCache"]): string[] {
+function partLines(part: string, numbers: object | null): string[] {
   return Object.entries(numbers ?? {}).flatMap(([name, value]) => {
-    if (value === null) return [];
+    if (typeof value !== "number") return [];
     const isGauge = GAUGES.has(name);
     const words = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const metric = `holdfast_${part}_${words}${isGauge ? "" : "_total"}`;

@@ -7,7 +7,15 @@ import { z } from "zod";
 
 const ms = (description: string) => z.number().describe(description);
 
-export const scope = z.enum(["jobs:read", "jobs:write", "usage:read", "links:read", "links:write", "events:replay", "reminders:write"]);
+export const scope = z.enum([
+  "jobs:read",
+  "jobs:write",
+  "usage:read",
+  "links:read",
+  "links:write",
+  "events:replay",
+  "reminders:write",
+]);
 export const jobStatus = z.enum(["running", "completed", "failed", "cancelled", "capped", "expired"]);
 export const outcome = z.enum(["completed", "failed", "cancelled"]);
 
