@@ -1,8 +1,9 @@
 /** What the management endpoints read from a request. All of them throw Refusal in Kinde's error form. */
+import type { z } from "zod";
 import { apiRefusal } from "./answers.ts";
 import type { Call, Emulator } from "./context.ts";
 import { pageOf, readPageRequest } from "./paging.ts";
-import { findUserByCustomer, type User } from "./users.ts";
+import { findUser, findUserByCustomer, type User } from "./users.ts";
 
 export function requiredQuery({ query }: Call, name: string): string {
   const value = query.get(name);
@@ -17,6 +18,13 @@ export function customerFromQuery(emulator: Emulator, call: Call): User {
 export function customerOf(emulator: Emulator, customerId: string): User {
   const user = findUserByCustomer(emulator, customerId);
   if (user === null) throw apiRefusal(404, "CUSTOMER_NOT_FOUND", "There is no such customer.");
+  return user;
+}
+
+/** Throws Refusal 404 when there is none. */
+export function existingUser(emulator: Emulator, id: string): User {
+  const user = findUser(emulator, id);
+  if (user === null) throw apiRefusal(404, "USER_NOT_FOUND", "There is no such user.");
   return user;
 }
 
@@ -52,6 +60,14 @@ export function readJsonBody({ body, headers }: Call): Record<string, unknown> {
     throw apiRefusal(400, "INVALID_REQUEST", "The body must be a JSON object.");
   }
   return value as Record<string, unknown>;
+}
+
+/** The body by a schema; the refusal names the first field that is wrong. */
+export function parseBody<Schema extends z.ZodType>(schema: Schema, call: Call): z.output<Schema> {
+  const parsed = schema.safeParse(readJsonBody(call));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  throw apiRefusal(400, "INVALID_REQUEST", `${issue.path.join(".") || "body"}: ${issue.message}`);
 }
 
 export function requiredText(body: Record<string, unknown>, name: string): string {

@@ -73,7 +73,7 @@ function signUpPlan({ catalogue }: Emulator, { planInterest }: AuthRequest): str
 }
 
 function goOn(emulator: Emulator, request: AuthRequest, user: User): Answer {
-  recordChange(emulator, "user_signed_in", { userId: user.id });
+  recordChange(emulator, { kind: "user_signed_in", userId: user.id });
   return redirect(callbackUrl(request, issueCode(emulator, request, user)));
 }
 

@@ -25,38 +25,45 @@ const SELECT = "SELECT id, customer_id, plan_key, started_at_ms, ended_at_ms FRO
 
 /** Gives the customer a plan, ending what they had. The plan must be one of the catalogue. */
 export function startAgreement(emulator: Emulator, customerId: string, planKey: string): Agreement {
-  const { storage } = emulator;
+  const { storage, catalogue } = emulator;
   const before = currentAgreement(emulator, customerId);
-  if (before !== null) endAgreement(emulator, before);
+  if (before !== null) markEnded(emulator, before);
   const nowMs = emulator.nowMs();
-  const id = timedId("agreement", nowMs);
+  const agreementId = timedId("agreement", nowMs);
   storage.run(
     `INSERT INTO agreements (id, customer_id, plan_key, started_at_ms, seq)
      VALUES (?, ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM agreements))`,
-    id,
+    agreementId,
     customerId,
     planKey,
     nowMs,
   );
-  recordChange(emulator, "agreement_created", { customerId, agreementId: id, planKey });
-  if (before !== null) {
-    recordChange(emulator, "plan_changed", {
-      customerId,
-      agreementId: id,
-      planKey,
-      oldPlanKey: before.planKey,
-    });
+  const what = { customerId, agreementId, planKey };
+  recordChange(emulator, { kind: "agreement_created", ...what });
+  if (before === null) recordChange(emulator, { kind: "plan_assigned", ...what });
+  else recordChange(emulator, { kind: "plan_changed", ...what, oldPlanKey: before.planKey });
+  if ((findPlan(catalogue, planKey)?.monthlyPriceCents ?? 0) > 0) {
+    recordChange(emulator, { kind: "payment_succeeded", ...what });
   }
-  return findAgreement(emulator, id)!;
+  if (before !== null) recordEnd(emulator, before, true);
+  return findAgreement(emulator, agreementId)!;
 }
 
-export function endAgreement(emulator: Emulator, { id, customerId, planKey }: Agreement): void {
+export function endAgreement(emulator: Emulator, agreement: Agreement): void {
+  markEnded(emulator, agreement);
+  recordEnd(emulator, agreement, false);
+}
+
+function markEnded(emulator: Emulator, { id }: Agreement): void {
   emulator.storage.run(
     "UPDATE agreements SET ended_at_ms = ? WHERE id = ? AND ended_at_ms IS NULL",
     emulator.nowMs(),
     id,
   );
-  recordChange(emulator, "agreement_ended", { customerId, agreementId: id, planKey });
+}
+
+function recordEnd(emulator: Emulator, { id, customerId, planKey }: Agreement, replaced: boolean): void {
+  recordChange(emulator, { kind: "agreement_ended", customerId, agreementId: id, planKey, replaced });
 }
 
 export function currentAgreement({ storage }: Emulator, customerId: string): Agreement | null {

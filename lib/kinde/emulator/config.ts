@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { SCALE_MAX, SCALE_MIN } from "./webhooks-clock.ts";
+import { webhookTarget } from "./webhooks-target.ts";
 
 /** The form of a Kinde client secret. The Next.js SDK refuses any other, with a 500 that shows the secret. */
 const SECRET = /^[a-zA-Z0-9]{40,60}$/;
@@ -19,6 +21,14 @@ export interface EmulatorConfig {
   /** Kinde answers a refresh with the access token that is still valid; "new" makes a new one each time. */
   readonly refreshAnswer: "same" | "new";
   readonly strict: boolean;
+  /** Where all events go without anybody having asked; null for nowhere. */
+  readonly webhookUrl: string | null;
+  /** Real time per time that deliveries wait: 0.001 makes them a thousand times faster. */
+  readonly webhookTimeScale: number;
+  /** Real time, whatever the scale: what answers does not get faster. */
+  readonly webhookTimeoutMs: number;
+  /** Whether webhooks carry `iss`. Real ones are said not to. */
+  readonly webhookIss: "none" | "tenant";
 }
 
 /** A setting is missing or wrong. The message is one line that names it and never shows its value. */
@@ -56,6 +66,22 @@ const environment = z.object({
   KINDE_EMULATOR_STRICT: z
     .enum(["on", "off", "true", "false", "1", "0"], { error: "must be on or off" })
     .default("on"),
+  KINDE_EMULATOR_WEBHOOK_URL: z
+    .string()
+    .refine(
+      (url) => webhookTarget(url) !== null,
+      "must be an http URL on loopback such as http://127.0.0.1:3000/hook",
+    )
+    .optional(),
+  KINDE_EMULATOR_WEBHOOK_TIME_SCALE: z
+    .string()
+    .default("1")
+    .refine((value) => /^[\d.]+$/.test(value) && isScale(Number(value)), {
+      error: `must be a number from ${SCALE_MIN.toFixed(6)} to ${SCALE_MAX}`,
+    })
+    .transform(Number),
+  KINDE_EMULATOR_WEBHOOK_TIMEOUT_SECONDS: seconds(10, 1, 600),
+  KINDE_EMULATOR_WEBHOOK_ISS: z.enum(["none", "tenant"], { error: "must be none or tenant" }).default("none"),
 });
 
 /** Reads the settings from environment variables. Throws ConfigError for the first that is missing or wrong. */
@@ -80,7 +106,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): E
     refreshOverlapSeconds: values.KINDE_EMULATOR_REFRESH_OVERLAP_SECONDS,
     refreshAnswer: values.KINDE_EMULATOR_REFRESH,
     strict: ["on", "true", "1"].includes(values.KINDE_EMULATOR_STRICT),
+    webhookUrl: webhookTarget(values.KINDE_EMULATOR_WEBHOOK_URL ?? ""),
+    webhookTimeScale: values.KINDE_EMULATOR_WEBHOOK_TIME_SCALE,
+    webhookTimeoutMs: values.KINDE_EMULATOR_WEBHOOK_TIMEOUT_SECONDS * 1000,
+    webhookIss: values.KINDE_EMULATOR_WEBHOOK_ISS,
   };
+}
+
+function isScale(value: number): boolean {
+  return value >= SCALE_MIN && value <= SCALE_MAX;
 }
 
 function isOrigin(text: string): boolean {

@@ -4,6 +4,7 @@ import type { Answer } from "./answers.ts";
 import type { ShapeFaults } from "./fault-kinds.ts";
 import type { SigningKeys } from "./keys.ts";
 import type { Storage } from "./storage.ts";
+import type { DeliveryClock } from "./webhooks-clock.ts";
 
 /** What every handler works with. */
 export interface Emulator {
@@ -17,7 +18,14 @@ export interface Emulator {
   readonly wallNowMs: () => number;
   /** Business time, which a test clock may move: sign-up dates, agreements, meter records, cycles. */
   readonly nowMs: () => number;
+  /** What the retries of webhooks wait by. */
+  readonly deliveryClock: DeliveryClock;
+  /** Who makes what happens in this request: what events tell as their `source`. */
+  readonly source: ChangeSource;
 }
+
+/** Kinde's words: an admin's screens, a machine, or the user themself. */
+export type ChangeSource = "admin" | "api" | "user";
 
 export interface Call {
   readonly method: string;
@@ -34,7 +42,7 @@ export interface Call {
 export type Handler = (emulator: Emulator, call: Call) => Answer;
 
 export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly handler: Handler;
 }

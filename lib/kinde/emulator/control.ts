@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { equalInConstantTime } from "../../shared/secrets.ts";
 import { apiRefusal, json, type Answer } from "./answers.ts";
-import { readJsonBody } from "./api-input.ts";
+import { existingUser, parseBody } from "./api-input.ts";
 import { agreementsOf, findAgreement, startAgreement } from "./billing.ts";
 import { findPlan } from "./catalogue.ts";
 import { changesAfter } from "./changes.ts";
@@ -14,7 +14,7 @@ import { newFault } from "./fault-kinds.ts";
 import { FAULTS_MAX, type Faults } from "./faults.ts";
 import { allMeters, liveTotal, writeMeter } from "./meters.ts";
 import type { RequestLog } from "./request-log.ts";
-import { createUser, findUser, listUsers, newUser, type User } from "./users.ts";
+import { createUser, listUsers, newUser } from "./users.ts";
 
 /** GET /control/state shows this many users and meters. */
 const STATE_ROWS_MAX = 1_000;
@@ -75,7 +75,7 @@ function showState(emulator: Emulator, faults: Faults): Answer {
 const userBody = newUser.extend({ planKey: z.string().optional() }).strict();
 
 function addUser(emulator: Emulator, call: Call): Answer {
-  const { planKey, ...fields } = parse(userBody, call);
+  const { planKey, ...fields } = parseBody(userBody, call);
   const created = createUser(emulator, fields);
   if (created.kind === "email_taken")
     throw apiRefusal(409, "EMAIL_TAKEN", "A user with this email exists already.");
@@ -88,13 +88,13 @@ function addUser(emulator: Emulator, call: Call): Answer {
 }
 
 function changePlan(emulator: Emulator, call: Call): Answer {
-  const { planKey } = parse(z.strictObject({ planKey: z.string() }), call);
+  const { planKey } = parseBody(z.strictObject({ planKey: z.string() }), call);
   const user = existingUser(emulator, call.params["id"]!);
   return json(200, { agreement: startAgreement(emulator, user.customerId, knownPlan(emulator, planKey)) });
 }
 
 function addFault(emulator: Emulator, call: Call, faults: Faults): Answer {
-  const settings = parse(newFault, call);
+  const settings = parseBody(newFault, call);
   const id = faults.add(settings, emulator.wallNowMs());
   if (id === null) throw apiRefusal(409, "TOO_MANY_FAULTS", `There are ${FAULTS_MAX} faults already.`);
   return json(201, { id, settings });
@@ -105,14 +105,14 @@ function removeFaults({ query }: Call, faults: Faults): Answer {
 }
 
 function rotateKeys(emulator: Emulator, call: Call): Answer {
-  const { retireOld } = parse(z.strictObject({ retireOld: z.boolean().default(false) }), call);
+  const { retireOld } = parseBody(z.strictObject({ retireOld: z.boolean().default(false) }), call);
   return json(200, { kid: emulator.keys.rotate(emulator.wallNowMs(), { retireOld }) });
 }
 
 /** What another writer would do: a delta that none of our senders knows of. */
 function addUsage(emulator: Emulator, call: Call): Answer {
   const body = z.strictObject({ agreementId: z.string(), featureKey: z.string(), deltaUnits: z.int() });
-  const { agreementId, featureKey, deltaUnits } = parse(body, call);
+  const { agreementId, featureKey, deltaUnits } = parseBody(body, call);
   const agreement = findAgreement(emulator, agreementId);
   if (agreement === null) throw apiRefusal(404, "AGREEMENT_NOT_FOUND", "There is no such agreement.");
   const write = { valueUnits: deltaUnits, type: "delta", usedAtMs: emulator.nowMs() } as const;
@@ -131,21 +131,8 @@ function numberAfter({ query }: Call): number {
   return after;
 }
 
-function existingUser(emulator: Emulator, id: string): User {
-  const user = findUser(emulator, id);
-  if (user === null) throw apiRefusal(404, "USER_NOT_FOUND", "There is no such user.");
-  return user;
-}
-
 function knownPlan({ catalogue }: Emulator, planKey: string): string {
   if (findPlan(catalogue, planKey) === null)
     throw apiRefusal(400, "PLAN_NOT_FOUND", "There is no such plan.");
   return planKey;
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, call: Call): z.output<Schema> {
-  const parsed = schema.safeParse(readJsonBody(call));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  throw apiRefusal(400, "INVALID_REQUEST", `${issue.path.join(".") || "body"}: ${issue.message}`);
 }

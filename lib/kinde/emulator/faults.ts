@@ -2,7 +2,10 @@
 import { seededRandom, type Random } from "../../local-convex/random.ts";
 import {
   ENDING_FAULTS,
+  PASSING_FAULTS,
   SHAPE_FAULTS,
+  WEBHOOK_ATTEMPT_FAULTS,
+  WEBHOOK_WAY_FAULTS,
   type EndingFault,
   type FaultSettings,
   type PassingFault,
@@ -27,6 +30,12 @@ export interface Strike {
   readonly passing: readonly { readonly fault: PassingFault; readonly settings: FaultSettings }[];
   readonly ending: { readonly fault: EndingFault; readonly settings: FaultSettings } | null;
   readonly shape: ShapeFaults;
+}
+
+export interface WebhookStrike<Fault> {
+  readonly fault: Fault;
+  readonly settings: FaultSettings;
+  readonly share: number;
 }
 
 interface ActiveFault {
@@ -65,31 +74,56 @@ export class Faults {
     return this.active.map(({ id, settings, hits, seen }) => ({ id, settings, hits, seen }));
   }
 
-  /**
-   * Faults are asked in the order they were set, each draws one random number for a request it fits, and the first
-   * ending fault that strikes is the last to be asked. So the outcome depends on seeds and the order of requests only.
-   */
+  /** Which strike a request. The first ending fault that strikes is the last to be asked. */
   strike(method: string, path: string, nowMs: number): Strike {
-    this.forgetEnded(nowMs);
     const names: string[] = [];
     const passing: { fault: PassingFault; settings: FaultSettings }[] = [];
     const shape = new Map<ShapeFault, FaultSettings>();
     let ending: Strike["ending"] = null;
-    for (const active of this.active) {
-      const { settings } = active;
-      if (!fits(settings.endpoint, method, path)) continue;
-      active.seen += 1;
-      if (active.random.next() >= settings.probability) continue;
-      active.hits += 1;
-      names.push(settings.fault);
-      if (isEnding(settings.fault)) {
-        ending = { fault: settings.fault, settings };
+    const isAsked = ({ fault, endpoint }: FaultSettings) => !isWebhook(fault) && fits(endpoint, method, path);
+    for (const { settings } of this.striking(nowMs, isAsked)) {
+      const { fault } = settings;
+      names.push(fault);
+      if (isOneOf(ENDING_FAULTS, fault)) {
+        ending = { fault, settings };
         break;
       }
-      if (isShape(settings.fault)) shape.set(settings.fault, settings);
-      else passing.push({ fault: settings.fault, settings });
+      if (isOneOf(SHAPE_FAULTS, fault)) shape.set(fault, settings);
+      else if (isOneOf(PASSING_FAULTS, fault)) passing.push({ fault, settings });
     }
     return { names, passing, ending, shape };
+  }
+
+  /** Which of some faults strike a webhook. `share` is drawn for each that does: 0 <= share < 1. */
+  strikeWebhook<Fault extends FaultSettings["fault"]>(
+    faults: readonly Fault[],
+    webhook: { readonly path: string; readonly type: string },
+    nowMs: number,
+  ): WebhookStrike<Fault>[] {
+    const isAsked = ({ fault, endpoint, eventTypes }: FaultSettings) =>
+      isOneOf(faults, fault) &&
+      fits(endpoint, "POST", webhook.path) &&
+      (eventTypes === undefined || isOneOf(eventTypes, webhook.type));
+    return [...this.striking(nowMs, isAsked)].map(({ settings, random }) => ({
+      fault: settings.fault as Fault,
+      settings,
+      share: random.next(),
+    }));
+  }
+
+  /**
+   * Faults are asked in the order they were set, and each draws one random number for what it fits. So the outcome
+   * depends on seeds and the order of requests only.
+   */
+  private *striking(nowMs: number, isAsked: (settings: FaultSettings) => boolean): Generator<ActiveFault> {
+    this.forgetEnded(nowMs);
+    for (const active of this.active) {
+      if (!isAsked(active.settings)) continue;
+      active.seen += 1;
+      if (active.random.next() >= active.settings.probability) continue;
+      active.hits += 1;
+      yield active;
+    }
   }
 
   private forgetEnded(nowMs: number): void {
@@ -106,10 +140,10 @@ export function fits(endpoint: string, method: string, path: string): boolean {
   return wantedPath!.endsWith("*") ? path.startsWith(wantedPath!.slice(0, -1)) : path === wantedPath;
 }
 
-function isEnding(fault: FaultSettings["fault"]): fault is EndingFault {
-  return (ENDING_FAULTS as readonly string[]).includes(fault);
+function isWebhook(fault: FaultSettings["fault"]): boolean {
+  return isOneOf(WEBHOOK_WAY_FAULTS, fault) || isOneOf(WEBHOOK_ATTEMPT_FAULTS, fault);
 }
 
-function isShape(fault: FaultSettings["fault"]): fault is ShapeFault {
-  return (SHAPE_FAULTS as readonly string[]).includes(fault);
+function isOneOf<Name extends string>(names: readonly Name[], name: string): name is Name {
+  return (names as readonly string[]).includes(name);
 }

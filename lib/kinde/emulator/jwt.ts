@@ -8,8 +8,9 @@ const claims = z.looseObject({ iss: z.string(), exp: z.int(), jti: z.string() })
 
 export type VerifiedClaims = z.output<typeof claims>;
 
-export function signJwt(keys: SigningKeys, payload: Claims): string {
-  const input = `${encode({ alg: "RS256", kid: keys.currentKid(), typ: "JWT" })}.${encode(payload)}`;
+/** Signs with the current key. Another `kid` than its own is for tokens that must not verify. */
+export function signJwt(keys: SigningKeys, payload: Claims, kid = keys.currentKid()): string {
+  const input = `${encode({ alg: "RS256", kid, typ: "JWT" })}.${encode(payload)}`;
   return `${input}.${keys.sign(input).signature.toString("base64url")}`;
 }
 

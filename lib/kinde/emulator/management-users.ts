@@ -1,4 +1,4 @@
-/** Management API: users, portal links and event types. */
+/** Management API: users, portal links. */
 import { apiRefusal, json, type Answer } from "./answers.ts";
 import { expands, readJsonBody, requiredQuery, requiredText } from "./api-input.ts";
 import { requireMachine } from "./bearer.ts";
@@ -13,19 +13,6 @@ export const managementUserRoutes: readonly Route[] = [
   { method: "GET", path: "/api/v1/user", handler: getUser },
   { method: "GET", path: "/api/v1/users", handler: getUsers },
   { method: "POST", path: "/api/v1/portal/generate_url", handler: generatePortalUrl },
-  { method: "GET", path: "/api/v1/event_types", handler: getEventTypes },
-];
-
-/** The billing event types (facts §4.3). */
-const EVENT_TYPES = [
-  "customer.agreement_created",
-  "customer.agreement_cancelled",
-  "customer.plan_assigned",
-  "customer.plan_changed",
-  "customer.payment_succeeded",
-  "customer.payment_failed",
-  "customer.invoice_overdue",
-  "customer.meter_usage_updated",
 ];
 
 function getUser(emulator: Emulator, call: Call): Answer {
@@ -82,19 +69,4 @@ function generatePortalUrl(emulator: Emulator, call: Call): Answer {
   if (user === null) throw apiRefusal(404, "USER_NOT_FOUND", "There is no such user.");
   const returnUrl = typeof body["return_url"] === "string" ? body["return_url"] : null;
   return json(200, { url: makePortalLink(emulator, user, returnUrl) });
-}
-
-function getEventTypes(emulator: Emulator, call: Call): Answer {
-  requireMachine(emulator, call, "read:event_types");
-  return json(200, {
-    code: "OK",
-    message: "Success",
-    event_types: EVENT_TYPES.map((code, index) => ({
-      id: `event_type_${String(index + 1).padStart(4, "0")}`,
-      code,
-      name: code.replace("customer.", "").replaceAll("_", " "),
-      origin: "billing",
-      schema: {},
-    })),
-  });
 }

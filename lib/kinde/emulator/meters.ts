@@ -62,11 +62,14 @@ export function writeMeter(
     placed.cycleStartMs,
     placed.totalAfterUnits,
   );
-  recordChange(emulator, "meter_written", {
+  recordChange(emulator, {
+    kind: "meter_written",
     customerId: agreement.customerId,
     agreementId: agreement.id,
+    planKey: agreement.planKey,
     featureKey,
     recordId: id,
+    totalUnits: placed.totalAfterUnits ?? write.valueUnits,
   });
   return { kind: "written", recordId: id };
 }

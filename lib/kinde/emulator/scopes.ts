@@ -32,6 +32,11 @@ export const MACHINE_SCOPES = [
   "create:meter_usage",
   "read:meter_usage",
   "read:event_types",
+  "read:events",
+  "read:webhooks",
+  "create:webhooks",
+  "update:webhooks",
+  "delete:webhooks",
 ] as const;
 
 export type MachineScope = (typeof MACHINE_SCOPES)[number];

@@ -9,7 +9,7 @@ import { errorsAnswer, Refusal, type Answer } from "./answers.ts";
 import { authorizeRoutes } from "./authorize.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { EmulatorConfig } from "./config.ts";
-import type { Call, Emulator, Route } from "./context.ts";
+import type { Call, ChangeSource, Emulator, Route } from "./context.ts";
 import { authorizeControl, controlRoutes } from "./control.ts";
 import { discoveryRoutes } from "./discovery.ts";
 import { cutBody, effectOf } from "./fault-effects.ts";
@@ -25,6 +25,11 @@ import { RequestLog } from "./request-log.ts";
 import { matchRoute } from "./router.ts";
 import type { Storage } from "./storage.ts";
 import { tokenRoutes } from "./token-endpoint.ts";
+import { managementWebhookRoutes } from "./webhooks-api.ts";
+import { DeliveryClock } from "./webhooks-clock.ts";
+import { webhookControlRoutes } from "./webhooks-control.ts";
+import { placeDefaultEndpoint } from "./webhooks-endpoints.ts";
+import { WebhookSender } from "./webhooks-sender.ts";
 
 export interface EmulatorOptions {
   readonly config: EmulatorConfig;
@@ -52,6 +57,7 @@ const PUBLIC_ROUTES: readonly Route[] = [
   ...managementUserRoutes,
   ...managementBillingRoutes,
   ...managementMeterRoutes,
+  ...managementWebhookRoutes,
   ...portalRoutes,
 ];
 
@@ -65,7 +71,9 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
   const issuer = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const service = new Service({ config, catalogue, storage, keys, issuer, wallNowMs, nowMs }, options.report);
+  const deliveryClock = DeliveryClock.open(storage, wallNowMs, config.webhookTimeScale);
+  const world = { config, catalogue, storage, keys, issuer, wallNowMs, nowMs, deliveryClock };
+  const service = new Service({ ...world, source: "admin" }, options.report);
   server.on("request", (request, response) => void service.serve(request, response));
   return {
     issuer,
@@ -83,6 +91,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
 class Service {
   private readonly faults = new Faults();
   private readonly log = new RequestLog();
+  private readonly sender: WebhookSender;
   private readonly routes: readonly Route[];
   private readonly timers = new Set<NodeJS.Timeout>();
 
@@ -90,7 +99,14 @@ class Service {
     private readonly emulator: Emulator,
     private readonly report: (error: unknown) => void,
   ) {
-    this.routes = [...PUBLIC_ROUTES, ...controlRoutes(this.faults, this.log)];
+    this.sender = new WebhookSender(emulator, this.faults, report);
+    this.routes = [
+      ...PUBLIC_ROUTES,
+      ...controlRoutes(this.faults, this.log),
+      ...webhookControlRoutes(this.sender),
+    ];
+    placeDefaultEndpoint(emulator);
+    this.sender.wake();
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -109,6 +125,7 @@ class Service {
 
   /** Drops late writes that are still to come, as a stop of the real thing would. */
   stop(): void {
+    this.sender.stop();
     for (const timer of this.timers) clearTimeout(timer);
   }
 
@@ -155,9 +172,12 @@ class Service {
         return { ...answer, headers: { ...answer.headers, allow: match.allow } };
       }
       const { route, params } = match;
-      return this.emulator.storage.transaction(() => route.handler(this.emulator, { ...call, params }));
+      const emulator = { ...this.emulator, source: sourceOf(call.path) };
+      return emulator.storage.transaction(() => route.handler(emulator, { ...call, params }));
     } catch (error) {
       return this.failure(error);
+    } finally {
+      this.sender.wake();
     }
   }
 
@@ -178,6 +198,12 @@ class Service {
     }, delayMs);
     this.timers.add(timer);
   }
+}
+
+/** Operators use the control API, machines the management API, and users the pages and the API of accounts. */
+function sourceOf(path: string): ChangeSource {
+  if (path.startsWith("/control")) return "admin";
+  return path.startsWith("/api/") ? "api" : "user";
 }
 
 async function readCall(request: IncomingMessage): Promise<Call> {

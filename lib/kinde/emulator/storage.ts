@@ -7,10 +7,10 @@ import Database from "better-sqlite3";
 
 /** "KEMU": a file of another program is never written to. */
 const APPLICATION_ID = 0x4b454d55;
-const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 2;
 
 /** Who writes: keys.ts; users.ts; sessions.ts (codes, sessions, refresh tokens, revoked); billing.ts; portal.ts; meters.ts; changes.ts. */
-const TABLES = `
+const FIRST_TABLES = `
   CREATE TABLE signing_keys (kid TEXT PRIMARY KEY, private_pem TEXT NOT NULL, made_at_ms INTEGER NOT NULL,
     state TEXT NOT NULL);
   CREATE TABLE users (id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE COLLATE NOCASE, given_name TEXT NOT NULL,
@@ -37,6 +37,30 @@ const TABLES = `
     body TEXT NOT NULL);
 `;
 
+/**
+ * New in format 2. Who writes: webhooks-clock.ts; webhooks-endpoints.ts; webhooks-outbox.ts (events, and deliveries at
+ * first); webhooks-deliveries.ts (deliveries from then on, attempts). `clock` in a name: of the delivery clock.
+ */
+const WEBHOOK_TABLES = `
+  CREATE TABLE webhook_clock (id INTEGER PRIMARY KEY, wall_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL,
+    scale REAL NOT NULL);
+  CREATE TABLE webhook_endpoints (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
+    description TEXT NOT NULL, url TEXT NOT NULL, event_types TEXT, is_default INTEGER NOT NULL,
+    made_at_ms INTEGER NOT NULL, failing_since_clock_ms INTEGER, disabled_at_ms INTEGER, disabled_reason TEXT);
+  CREATE TABLE webhook_events (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, type TEXT NOT NULL,
+    user_id TEXT NOT NULL, at_ms INTEGER NOT NULL, at_ns INTEGER NOT NULL, claims TEXT NOT NULL,
+    made_at_ms INTEGER NOT NULL);
+  CREATE INDEX webhook_events_by_age ON webhook_events (made_at_ms);
+  CREATE TABLE webhook_deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+    endpoint_id TEXT NOT NULL, event_id TEXT NOT NULL, status TEXT NOT NULL, attempts_made INTEGER NOT NULL DEFAULT 0,
+    next_attempt_clock_ms INTEGER NOT NULL, faults TEXT, finished_at_ms INTEGER, UNIQUE (event_id, endpoint_id));
+  CREATE INDEX webhook_deliveries_due ON webhook_deliveries (endpoint_id, status, next_attempt_clock_ms);
+  CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (finished_at_ms);
+  CREATE TABLE webhook_attempts (seq INTEGER PRIMARY KEY AUTOINCREMENT, delivery_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL, status INTEGER, failure TEXT, faults TEXT NOT NULL);
+  CREATE INDEX webhook_attempts_by_delivery ON webhook_attempts (delivery_id, seq);
+`;
+
 type Value = string | number | null;
 
 /** The file cannot be used. The message is one line. */
@@ -58,15 +82,12 @@ export class Storage {
       db.pragma("locking_mode = EXCLUSIVE");
       db.exec("BEGIN IMMEDIATE");
       const isNew = db.prepare("SELECT count(*) AS n FROM sqlite_schema").pluck().get() === 0;
-      if (isNew) {
-        db.exec(TABLES);
+      const version = isNew ? 0 : formatOf(db, file);
+      if (version < 1) db.exec(FIRST_TABLES);
+      if (version < 2) db.exec(WEBHOOK_TABLES);
+      if (version < FORMAT_VERSION) {
         db.pragma(`application_id = ${APPLICATION_ID}`);
         db.pragma(`user_version = ${FORMAT_VERSION}`);
-      } else if (
-        db.pragma("application_id", { simple: true }) !== APPLICATION_ID ||
-        db.pragma("user_version", { simple: true }) !== FORMAT_VERSION
-      ) {
-        throw new StateFileError(`${file} is not a state file of this emulator; it was left as it is.`);
       }
       db.exec("COMMIT");
       db.pragma("journal_mode = WAL");
@@ -110,6 +131,18 @@ export class Storage {
     if (statement === undefined) this.statements.set(sql, (statement = this.db.prepare(sql)));
     return statement;
   }
+}
+
+function formatOf(db: Database.Database, file: string): number {
+  const version = Number(db.pragma("user_version", { simple: true }));
+  if (
+    db.pragma("application_id", { simple: true }) !== APPLICATION_ID ||
+    version < 1 ||
+    version > FORMAT_VERSION
+  ) {
+    throw new StateFileError(`${file} is not a state file of this emulator; it was left as it is.`);
+  }
+  return version;
 }
 
 function explain(error: unknown, file: string): StateFileError {

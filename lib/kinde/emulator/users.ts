@@ -42,10 +42,10 @@ interface Row {
 const SELECT =
   "SELECT id, email, given_name, family_name, permissions, customer_id, signed_up_at_ms FROM users";
 
-export type CreatedUser = { kind: "created"; user: User } | { kind: "email_taken" };
+export type SavedUser = { kind: "saved"; user: User } | { kind: "email_taken" };
 
 /** Makes the user and their billing customer, without an agreement. */
-export function createUser(emulator: Emulator, fields: z.output<typeof newUser>): CreatedUser {
+export function createUser(emulator: Emulator, fields: z.output<typeof newUser>): SavedUser {
   const { storage } = emulator;
   if (storage.get("SELECT 1 FROM users WHERE email = ?", fields.email) !== null)
     return { kind: "email_taken" };
@@ -62,8 +62,50 @@ export function createUser(emulator: Emulator, fields: z.output<typeof newUser>)
     timedId("customer", nowMs),
     nowMs,
   );
-  recordChange(emulator, "user_created", { userId: id });
-  return { kind: "created", user: findUser(emulator, id)! };
+  recordChange(emulator, { kind: "user_created", userId: id });
+  return { kind: "saved", user: findUser(emulator, id)! };
+}
+
+export const changedUser = newUser
+  .pick({ givenName: true, familyName: true, email: true })
+  .partial()
+  .strict();
+
+/** What is not given stays. */
+export function changeUser(emulator: Emulator, user: User, fields: z.output<typeof changedUser>): SavedUser {
+  const { storage } = emulator;
+  const { email, givenName, familyName } = { ...user, ...fields };
+  if (storage.get("SELECT 1 FROM users WHERE email = ? AND id <> ?", email, user.id) !== null)
+    return { kind: "email_taken" };
+  storage.run(
+    "UPDATE users SET email = ?, given_name = ?, family_name = ? WHERE id = ?",
+    email,
+    givenName,
+    familyName,
+    user.id,
+  );
+  recordChange(emulator, { kind: "user_updated", userId: user.id });
+  return { kind: "saved", user: findUser(emulator, user.id)! };
+}
+
+/** Takes all that is theirs along: agreements, meters, sessions. Tokens that are out stop to work. */
+export function deleteUser(emulator: Emulator, { id, customerId }: User): void {
+  const { storage } = emulator;
+  recordChange(emulator, { kind: "user_deleted", userId: id });
+  storage.run("DELETE FROM codes WHERE json_extract(grant_json, '$.userId') = ?", id);
+  storage.run(
+    `DELETE FROM refresh_tokens WHERE session_id IN
+       (SELECT id FROM sessions WHERE json_extract(grant_json, '$.userId') = ?)`,
+    id,
+  );
+  storage.run("DELETE FROM sessions WHERE json_extract(grant_json, '$.userId') = ?", id);
+  storage.run("DELETE FROM portal_links WHERE user_id = ?", id);
+  storage.run(
+    "DELETE FROM meter_records WHERE agreement_id IN (SELECT id FROM agreements WHERE customer_id = ?)",
+    customerId,
+  );
+  storage.run("DELETE FROM agreements WHERE customer_id = ?", customerId);
+  storage.run("DELETE FROM users WHERE id = ?", id);
 }
 
 export function findUser({ storage }: Emulator, id: string): User | null {

@@ -107,7 +107,7 @@ describe("the control API", () => {
   test.each([
     [{ endpoint: "/api/v1/users", fault: "earthquake" }, "fault"],
     [{ endpoint: "api/v1/users", fault: "slow" }, "endpoint"],
-    [{ endpoint: "PATCH /api/v1/users", fault: "slow" }, "endpoint"],
+    [{ endpoint: "PUT /api/v1/users", fault: "slow" }, "endpoint"],
     [{ endpoint: "/control/log", fault: "slow" }, "endpoint"],
     [{ endpoint: "*", fault: "slow", count: 0 }, "count"],
     [{ endpoint: "*", fault: "slow", probability: 2 }, "probability"],

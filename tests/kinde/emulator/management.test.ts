@@ -234,11 +234,14 @@ test("what happened is kept in order", async () => {
   expect(json.changes.map((change: { kind: string }) => change.kind)).toEqual([
     "user_created",
     "agreement_created",
-    "agreement_ended",
+    "plan_assigned",
     "agreement_created",
     "plan_changed",
+    "payment_succeeded",
+    "agreement_ended",
   ]);
+  const changed = json.changes[4];
+  expect(changed.body).toMatchObject({ planKey: "customer_pro_plan", oldPlanKey: "customer_free_plan" });
   const last = json.changes.at(-1);
-  expect(last.body).toMatchObject({ planKey: "customer_pro_plan", oldPlanKey: "customer_free_plan" });
   expect((await control(url)(`/control/changes?after=${last.seq}`)).json.changes).toEqual([]);
 });
