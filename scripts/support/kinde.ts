@@ -9,6 +9,7 @@ import {
 import { shortLinksFrom } from "../../lib/ledger/short-links.ts";
 import { CliError } from "./cli.mjs";
 import type { Secrets } from "./secrets.ts";
+import { localUrl } from "./stack.ts";
 
 /** Where the emulator listens and how its applications are called; the secrets are of the installation. */
 const EMULATOR_CLIENT_ID = "holdfast-web";
@@ -87,7 +88,8 @@ function planEmulator(options: KindeStackOptions): KindeStack {
     m2mClientId: EMULATOR_M2M_CLIENT_ID,
     m2mClientSecret: secrets.kindeM2mSecret,
   };
-  const { KINDE_EMULATOR_TOKEN_LIFE_SECONDS: tokenLife } = options.env;
+  const { KINDE_EMULATOR_TOKEN_LIFE_SECONDS: tokenLife, KINDE_EMULATOR_WEBHOOK_TIME_SCALE: timeScale } =
+    options.env;
   return {
     emulator: {
       port: kindePort,
@@ -98,7 +100,9 @@ function planEmulator(options: KindeStackOptions): KindeStack {
         KINDE_M2M_CLIENT_ID: settings.m2mClientId,
         KINDE_M2M_CLIENT_SECRET: settings.m2mClientSecret,
         KINDE_EMULATOR_CONTROL_KEY: secrets.kindeControlKey,
+        KINDE_EMULATOR_WEBHOOK_URL: `${localUrl(host, port)}/api/webhooks/kinde`,
         ...(tokenLife === undefined ? {} : { KINDE_EMULATOR_TOKEN_LIFE_SECONDS: tokenLife }),
+        ...(timeScale === undefined ? {} : { KINDE_EMULATOR_WEBHOOK_TIME_SCALE: timeScale }),
       },
     },
     issuerUrl: settings.issuerUrl,
