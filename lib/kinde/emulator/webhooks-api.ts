@@ -43,7 +43,7 @@ const changedWebhook = z.object({
   name: name.optional(),
   description: description.optional(),
   /** The address of one that exists cannot be changed; not to say so would be a trap. */
-  endpoint: z.undefined("cannot be changed"),
+  endpoint: z.undefined("cannot be changed").optional(),
 });
 
 function getWebhooks(emulator: Emulator, call: Call): Answer {

@@ -20,7 +20,7 @@ export interface Delivery {
   readonly status: DeliveryStatus;
   readonly attemptsMade: number;
   readonly nextAttemptClockMs: number;
-  /** Faults of its way before the first attempt; null while it has not been asked for them. */
+  /** Faults that struck it on its way, before the first attempt; null when none did. */
   readonly faults: readonly string[] | null;
   readonly finishedAtMs: number | null;
   readonly claims: EventClaims;

@@ -114,8 +114,8 @@ export class WebhookSender {
   }
 
   /** Asks the faults of the way, once for each delivery. */
-  private isHeldBack({ url }: Endpoint, { id, faults, claims }: Delivery): boolean {
-    if (faults !== null) return false;
+  private isHeldBack({ url }: Endpoint, { id, faults, attemptsMade, claims }: Delivery): boolean {
+    if (faults !== null || attemptsMade > 0) return false;
     const { emulator } = this;
     const webhook = { path: new URL(url).pathname, type: claims.type };
     const struck = this.faults.strikeWebhook(WEBHOOK_WAY_FAULTS, webhook, emulator.wallNowMs());

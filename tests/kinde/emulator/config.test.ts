@@ -10,6 +10,10 @@ describe("the settings", () => {
       refreshOverlapSeconds: 30,
       refreshAnswer: "same",
       strict: true,
+      webhookUrl: null,
+      webhookTimeScale: 1,
+      webhookTimeoutMs: 10_000,
+      webhookIss: "none",
     });
   });
 
@@ -34,6 +38,34 @@ describe("the settings", () => {
     [{ KINDE_EMULATOR_REFRESH_OVERLAP_SECONDS: "-1" }, "KINDE_EMULATOR_REFRESH_OVERLAP_SECONDS must be"],
     [{ KINDE_EMULATOR_REFRESH: "maybe" }, "KINDE_EMULATOR_REFRESH must be same or new."],
     [{ KINDE_EMULATOR_STRICT: "very" }, "KINDE_EMULATOR_STRICT must be on or off."],
+    [{ KINDE_EMULATOR_WEBHOOK_URL: "" }, "KINDE_EMULATOR_WEBHOOK_URL must be an http URL on loopback"],
+    [
+      { KINDE_EMULATOR_WEBHOOK_URL: "https://127.0.0.1:3000/hook" },
+      "KINDE_EMULATOR_WEBHOOK_URL must be an http URL on loopback",
+    ],
+    [
+      { KINDE_EMULATOR_WEBHOOK_URL: "http://hooks.example/xxxx" },
+      "KINDE_EMULATOR_WEBHOOK_URL must be an http URL on loopback",
+    ],
+    [
+      { KINDE_EMULATOR_WEBHOOK_URL: "http://127.0.0.1.example/hook" },
+      "KINDE_EMULATOR_WEBHOOK_URL must be an http URL on loopback",
+    ],
+    [
+      { KINDE_EMULATOR_WEBHOOK_URL: "http://xxxx@127.0.0.1/hook" },
+      "KINDE_EMULATOR_WEBHOOK_URL must be an http URL on loopback",
+    ],
+    [{ KINDE_EMULATOR_WEBHOOK_TIME_SCALE: "0" }, "KINDE_EMULATOR_WEBHOOK_TIME_SCALE must be a number from"],
+    [{ KINDE_EMULATOR_WEBHOOK_TIME_SCALE: "2" }, "KINDE_EMULATOR_WEBHOOK_TIME_SCALE must be a number from"],
+    [
+      { KINDE_EMULATOR_WEBHOOK_TIME_SCALE: "1e-3" },
+      "KINDE_EMULATOR_WEBHOOK_TIME_SCALE must be a number from",
+    ],
+    [
+      { KINDE_EMULATOR_WEBHOOK_TIMEOUT_SECONDS: "0" },
+      "KINDE_EMULATOR_WEBHOOK_TIMEOUT_SECONDS must be a whole number",
+    ],
+    [{ KINDE_EMULATOR_WEBHOOK_ISS: "mine" }, "KINDE_EMULATOR_WEBHOOK_ISS must be none or tenant."],
     [{ KINDE_M2M_CLIENT_ID: "app_client" }, "KINDE_M2M_CLIENT_ID must differ from KINDE_CLIENT_ID."],
   ])("%j: one line that names the variable and not its value", (change, line) => {
     const read = () => readConfig({ ...EMULATOR_ENV, ...change });

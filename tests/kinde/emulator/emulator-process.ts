@@ -18,8 +18,11 @@ export interface EmulatorProcess {
 type Options = Record<string, string | true>;
 
 /** Starts `main.ts` and waits until it says that it listens. Throws with its output when it ends before. */
-export async function startProcess(options: Options): Promise<EmulatorProcess> {
-  const { child, output, ended } = launch(options, {});
+export async function startProcess(
+  options: Options,
+  env: Record<string, string> = {},
+): Promise<EmulatorProcess> {
+  const { child, output, ended } = launch(options, env);
   const url = await new Promise<string>((resolve, reject) => {
     const failed = () => reject(new Error(`the emulator did not start: ${output()}`));
     const timer = setTimeout(failed, READY_WITHIN_MS);

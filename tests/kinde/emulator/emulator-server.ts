@@ -30,7 +30,7 @@ export interface TestEmulator {
   advance(ms: number): void;
   /** Moves business time only, as a test clock does. */
   moveTo(iso: string): void;
-  nowMs(): number;
+  readonly nowMs: () => number;
   /** Throws when it reported a fault of its own. */
   close(): Promise<void>;
 }

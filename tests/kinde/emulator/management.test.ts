@@ -193,6 +193,11 @@ describe("access", () => {
     ["create:meter_usage", "POST", "/api/v1/billing/meter_usage"],
     ["read:meter_usage", "GET", "/api/v1/billing/meter_usage"],
     ["read:event_types", "GET", "/api/v1/event_types"],
+    ["read:events", "GET", "/api/v1/events/event_0"],
+    ["read:webhooks", "GET", "/api/v1/webhooks"],
+    ["create:webhooks", "POST", "/api/v1/webhooks"],
+    ["update:webhooks", "PATCH", "/api/v1/webhooks/webhook_0"],
+    ["delete:webhooks", "DELETE", "/api/v1/webhooks/webhook_0"],
   ])("%s is needed for %s %s", async (scope, method, path) => {
     const others = scope === "read:users" ? "read:event_types" : "read:users";
     const body = method === "GET" ? undefined : {};

@@ -128,8 +128,7 @@ describe("a change is told", () => {
       agreement_id: customer.agreementId,
       plan: { key: "customer_free_plan" },
     });
-    const afterNs =
-      parseEventNs(cancelled.event_timestamp)! - parseEventNs(created.event_timestamp)!;
+    const afterNs = parseEventNs(cancelled.event_timestamp)! - parseEventNs(created.event_timestamp)!;
     expect(Number(afterNs) / 1e6).toBeGreaterThanOrEqual(5);
     expect(Number(afterNs) / 1e6).toBeLessThan(6);
   });
