@@ -45,7 +45,6 @@ export const WEBHOOK_ATTEMPT_FAULTS = [
   "webhook_outage",
 ] as const;
 
-export type WebhookWayFault = (typeof WEBHOOK_WAY_FAULTS)[number];
 export type WebhookAttemptFault = (typeof WEBHOOK_ATTEMPT_FAULTS)[number];
 export type EndingFault = (typeof ENDING_FAULTS)[number];
 export type PassingFault = (typeof PASSING_FAULTS)[number];

@@ -40,7 +40,7 @@ const settle = (query?: string) => settled(url, emulator.nowMs, query);
 const endpoints = async () => (await call("/control/webhooks")).json.endpoints;
 
 describe("a delivery", () => {
-  test("is tried at once and at the documented waits, for less than 36 hours, always under one id", async () => {
+  test("is tried at once and at the documented waits, the last time after 36 hours, always under one id", async () => {
     receiver.answer = () => 503;
     await addPaid();
     await pay();
@@ -55,7 +55,8 @@ describe("a delivery", () => {
       [delivery] = await settle();
       expect(delivery!.attemptsMade).toBe(waitsMs.length + 1);
     }
-    expect(waitsMs).toEqual([
+    const lastsMs = waitsMs.reduce((sum, waitMs) => sum + waitMs, 0);
+    expect(waitsMs.slice(0, -1)).toEqual([
       5 * SECOND_MS,
       30 * SECOND_MS,
       2 * MINUTE_MS,
@@ -65,14 +66,11 @@ describe("a delivery", () => {
       12 * HOUR_MS,
       12 * HOUR_MS,
     ]);
-    expect(delivery).toMatchObject({ status: "given_up", attemptsMade: 9, nextAttemptAtMs: null });
-    expect(delivery!.attempts.map(({ status }) => status)).toEqual(Array.from({ length: 9 }, () => 503));
-    expect(receiver.received).toHaveLength(9);
+    expect(lastsMs).toBe(36 * HOUR_MS);
+    expect(delivery).toMatchObject({ status: "given_up", attemptsMade: 10, nextAttemptAtMs: null });
+    expect(delivery!.attempts.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 503));
+    expect(receiver.received).toHaveLength(10);
     expect(new Set(receiver.received.map(({ webhookId }) => webhookId))).toEqual(new Set([delivery!.id]));
-    // A wait of 12 h more would pass 36 h.
-    const lastsMs = waitsMs.reduce((sum, waitMs) => sum + waitMs, 0);
-    expect(lastsMs).toBeLessThanOrEqual(36 * HOUR_MS);
-    expect(lastsMs + 12 * HOUR_MS).toBeGreaterThan(36 * HOUR_MS);
   });
 
   test.each([201, 202, 204, 302, 400, 401, 404, 429, 500, 503])(
@@ -137,12 +135,12 @@ describe("a delivery", () => {
     expect(await settle()).toMatchObject([{ status: "delivered", attemptsMade: 2 }]);
     expect(receiver.received[1]!.webhookId).toBe(receiver.received[0]!.webhookId);
     expect((await call("/control/webhooks/webhook_event_0/send", {})).status).toBe(404);
-    let answer = (_: 200): void => undefined;
-    receiver.answer = () => new Promise((resolve) => (answer = resolve));
+    let letGo = (): void => undefined;
+    receiver.answer = () => new Promise((resolve) => (letGo = () => resolve(200)));
     await call(`/control/webhooks/${delivery!.id}/send`, {});
     await expect.poll(() => receiver.received.length).toBe(3);
     expect((await call(`/control/webhooks/${delivery!.id}/send`, {})).status).toBe(409);
-    answer(200);
+    letGo();
     await settle();
   });
 
