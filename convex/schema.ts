@@ -147,6 +147,8 @@ export default defineSchema({
   /** A message to one's later self. Costs one credit of the month it was written in. Written by reminders.ts. */
   reminders: defineTable({
     accountId: v.id("accounts"),
+    /** Chosen by the caller: the same key is the same reminder, also after it ended. */
+    key: v.string(),
     text: v.string(),
     dueAtMs: v.number(),
     status: v.union(v.literal("waiting"), v.literal("delivered"), v.literal("cancelled")),
@@ -160,6 +162,7 @@ export default defineSchema({
     deliveryId: v.union(v.id("_scheduled_functions"), v.null()),
   })
     .index("by_account", ["accountId", "dueAtMs"])
+    .index("by_account_key", ["accountId", "key"])
     .index("by_account_status", ["accountId", "status", "dueAtMs"])
     .index("by_status_due", ["status", "dueAtMs"]),
 

@@ -11,7 +11,7 @@ const BATCH = 200;
 /** What is shown instead of a name. */
 const NAME = "Deleted customer";
 
-/** Revokes in this transaction what lets somebody in; links follow in batches, since there may be thousands. */
+/** Revokes in this transaction what lets somebody in; links and reminders follow in batches, since there may be thousands. */
 export async function buryAccount(
   ctx: MutationCtx,
   account: Doc<"accounts">,
@@ -22,6 +22,7 @@ export async function buryAccount(
   await ctx.db.patch(account._id, fields);
   await revokeKeys(ctx, account._id, nowMs);
   await ctx.scheduler.runAfter(0, internal.tombstone.disableLinks, { accountId: account._id, cursor: null });
+  await ctx.scheduler.runAfter(0, internal.reminders.cancelAll, { accountId: account._id });
   return { ...account, ...fields };
 }
 
