@@ -89,7 +89,7 @@ export function creditBalance(period: string, rows: readonly CreditRow[]): Credi
   return {
     period,
     grantedUnits: sum("grant"),
-    takenUnits: -sum("reminder"),
+    takenUnits: 0 - sum("reminder"),
     returnedUnits: sum("reminder_returned"),
     leftUnits: balanceOf(period, rows),
     nextPeriodStartMs: must(cycleByName(null, period), `not a month: ${period}`).endMs,

@@ -40,6 +40,12 @@ export function problemResponse(
   return { status: problem.status, headers, text: JSON.stringify(problem) };
 }
 
+/** A 400 for faults that the backend found in the fields of a request. */
+export function invalidResponse(errors: readonly FieldError[]): PlainResponse {
+  const detail = errors.map(({ message }) => message).join("; ");
+  return problemResponse("invalid", `${detail}.`, { errors });
+}
+
 /** Thrown where a request cannot be answered otherwise; the router turns it into its problem response. */
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";

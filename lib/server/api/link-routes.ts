@@ -1,9 +1,8 @@
 import { DAY_MS } from "../../shared/durations.ts";
-import type { FieldError } from "../../shared/problem.ts";
 import { convexApi } from "../convex-functions.ts";
 import type { Answer, PlainResponse } from "../http.ts";
 import { parseQrOptions, qrPng, type QrOptions, qrSvg } from "../qr.ts";
-import { ApiProblem, jsonResponse, problemResponse } from "./answers.ts";
+import { ApiProblem, invalidResponse, jsonResponse, problemResponse } from "./answers.ts";
 import { type CallerBackend, route, type Route } from "./route.ts";
 import * as answers from "./answer-schemas.ts";
 import * as requests from "./request-schemas.ts";
@@ -16,11 +15,6 @@ type Params = Readonly<Record<string, string>>;
 const linkId = (params: Params): string => params.linkId ?? "";
 
 const noLink = (): PlainResponse => problemResponse("not_found", "This account has no such link.");
-
-function invalidResponse(errors: readonly FieldError[]): PlainResponse {
-  const detail = errors.map(({ message }) => message).join("; ");
-  return problemResponse("invalid", `${detail}.`, { errors });
-}
 
 /** The two pictures differ in how they are drawn and in nothing else. */
 const qrRoute = (

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { PROBLEMS, problemType, type ProblemCode } from "../../shared/problem.ts";
 import type { Route } from "./route.ts";
 import * as answers from "./answer-schemas.ts";
+import { billingEvent } from "./event-schemas.ts";
+import { reminder } from "./reminder-schemas.ts";
 
 const OPENAPI_VERSION = "3.1.0";
 const API_VERSION = "1.0.0";
@@ -15,6 +17,8 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ApiKey: answers.apiKey,
   Entry: answers.entry,
   Link: answers.link,
+  Reminder: reminder,
+  BillingEvent: billingEvent,
 };
 
 type Json = Record<string, unknown>;
@@ -34,7 +38,7 @@ export function buildOpenApi(routes: readonly Route[], prefix: string): Json {
       version: API_VERSION,
       description:
         "Jobs hold part of a usage limit before they start, are capped by it and pay what they used. " +
-        "Clicks on short links are billed one by one.",
+        "Clicks on short links are billed one by one. Billing events are applied once, and can be replayed.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: prefix }],

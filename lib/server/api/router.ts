@@ -7,10 +7,12 @@ import { readJsonBody } from "./body.ts";
 import { explainToSession, readCaller, UNAUTHORIZED_HEADERS } from "./caller.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { entryRoutes } from "./entry-routes.ts";
+import { eventRoutes } from "./event-routes.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { ledgerOpsRoutes } from "./ledger-ops-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
+import { reminderRoutes } from "./reminder-routes.ts";
 import { route, type CallerBackend, type Route } from "./route.ts";
 import { validate } from "./validate.ts";
 
@@ -38,6 +40,8 @@ export const routes: readonly Route[] = [
   ...jobRoutes,
   ...linkRoutes,
   ...entryRoutes,
+  ...reminderRoutes,
+  ...eventRoutes,
   ...operatorRoutes,
   ...ledgerOpsRoutes,
   openApiRoute,
