@@ -162,3 +162,43 @@ export const review = {
   decidedAtMs: null,
   note: null,
 };
+
+export const REMINDER_ID = "q57000820c20a1g7104gm2rc1m70ynr8";
+
+export const reminder = {
+  id: REMINDER_ID,
+  key: "ferns",
+  text: "Water the ferns\nand the moss",
+  dueAtMs: 1_790_000_600_000,
+  status: "waiting",
+  period: "2026-10",
+  createdAtMs: 1_790_000_000_000,
+  deliveredAtMs: null,
+  cancelledAtMs: null,
+  readAtMs: null,
+};
+
+export const EVENT_ID = "r57000820c20a1g7104gm2rc1m70ynr8";
+
+export const billingEvent = {
+  id: EVENT_ID,
+  eventId: "event_1",
+  type: "customer.plan_changed",
+  accountId: ACCOUNT_ID,
+  occurredAtMs: 1_790_000_000_000,
+  receivedAtMs: 1_790_000_001_000,
+  lastSeenAtMs: 1_790_000_002_000,
+  status: "applied",
+  result: "the plan is customer_pro_plan",
+  error: null,
+  attempts: 1,
+  nextAttemptAtMs: null,
+  seenCount: 2,
+};
+
+export const eventDetail = {
+  event: billingEvent,
+  payload: "{}",
+  isPayloadCut: false,
+  receipts: [{ atMs: 1_790_000_001_000, webhookId: "wh_1", kid: "key-1", isCopy: false, flags: [] }],
+};
