@@ -1,13 +1,7 @@
 import { type Infer, v } from "convex/values";
 
-import { balanceOf, periodAt, returnCredit, takeCredit } from "../lib/inbox/allowance";
-import {
-  checkReminder,
-  creditBalance,
-  isSameRequest,
-  judgeCancel,
-  REMINDERS_OF_PERIOD_MAX,
-} from "../lib/inbox/reminders";
+import { periodAt, returnCredit, takeCredit } from "../lib/inbox/allowance";
+import { checkReminder, isSameRequest, judgeCancel, roomFor } from "../lib/inbox/reminders";
 import { assert, must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
@@ -81,19 +75,13 @@ export const create = accountMutation({
     const period = periodAt(nowMs);
     await settleFacts(ctx, account, [period], nowMs);
     const credits = await creditsOfPeriod(ctx, accountId, period);
-    if (balanceOf(period, credits) < 1) {
-      const { leftUnits: balanceUnits, grantedUnits, nextPeriodStartMs } = creditBalance(period, credits);
-      return {
-        kind: "refused",
-        code: "no_credits",
-        balanceUnits,
-        allowanceUnits: grantedUnits,
-        nextPeriodStartMs,
-      };
+    const room = roomFor(period, credits);
+    if (room.kind === "too_many") {
+      return { kind: "invalid", errors: [{ path: "", message: room.message }] };
     }
-    if (credits.filter(({ reason }) => reason === "reminder").length >= REMINDERS_OF_PERIOD_MAX) {
-      const message = `${REMINDERS_OF_PERIOD_MAX} reminders were written this month, which is the most there can be`;
-      return { kind: "invalid", errors: [{ path: "", message }] };
+    if (room.kind === "no_credits") {
+      const { leftUnits: balanceUnits, grantedUnits: allowanceUnits, nextPeriodStartMs } = room.balance;
+      return { kind: "refused", code: "no_credits", balanceUnits, allowanceUnits, nextPeriodStartMs };
     }
     const reminderId = await ctx.db.insert("reminders", {
       accountId,

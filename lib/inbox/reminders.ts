@@ -13,7 +13,7 @@ const LEAD_MS_MIN = SECOND_MS;
 /** The longest year, so that "this day next year" is always possible. */
 const LEAD_MS_MAX = 366 * DAY_MS;
 /** Cancelled ones included: whoever writes and cancels without end would make the month too long to be read at once. */
-export const REMINDERS_OF_PERIOD_MAX = 3_000;
+const REMINDERS_OF_PERIOD_MAX = 3_000;
 
 export interface ReminderRequest {
   /** Chosen by the caller and kept across its retries. */
@@ -94,4 +94,18 @@ export function creditBalance(period: string, rows: readonly CreditRow[]): Credi
     leftUnits: balanceOf(period, rows),
     nextPeriodStartMs: must(cycleByName(null, period), `not a month: ${period}`).endMs,
   };
+}
+
+export type Room =
+  | { readonly kind: "room" }
+  | { readonly kind: "no_credits"; readonly balance: CreditBalance }
+  | { readonly kind: "too_many"; readonly message: string };
+
+/** Whether a month takes another reminder. `rows` are all rows of it, its grant included. */
+export function roomFor(period: string, rows: readonly CreditRow[]): Room {
+  const balance = creditBalance(period, rows);
+  if (balance.leftUnits < 1) return { kind: "no_credits", balance };
+  if (balance.takenUnits < REMINDERS_OF_PERIOD_MAX) return { kind: "room" };
+  const message = `${REMINDERS_OF_PERIOD_MAX} reminders were written this month, which is the most there can be`;
+  return { kind: "too_many", message };
 }
