@@ -31,7 +31,8 @@ export async function creditsOfPeriod(
   const rows = await ctx.db
     .query("credits")
     .withIndex("by_account_period", (q) => q.eq("accountId", accountId).eq("period", period))
-    .take(PERIOD_ROWS_MAX);
+    .take(PERIOD_ROWS_MAX + 1);
+  assert(rows.length <= PERIOD_ROWS_MAX, `${accountId} has too many credit lines in ${period}`);
   return rows.map(({ units, reason, entryKey, planKey }) => ({ period, units, reason, entryKey, planKey }));
 }
 

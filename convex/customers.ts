@@ -22,6 +22,15 @@ const FACTS_MAX = 4_000;
 
 type Reader = Pick<QueryCtx, "db">;
 
+/** The account of a customer as far as it is known now. Writes nothing. */
+export async function knownAccount(
+  ctx: Reader,
+  { userId, customerId }: Subject,
+): Promise<Doc<"accounts"> | null> {
+  const byUser = userId === null ? null : await findAccountOfUser(ctx, userId);
+  return byUser ?? (customerId === null ? null : await findAccountOfCustomer(ctx, customerId));
+}
+
 /** The account that an event is about. Two rows that turn out to be one customer are merged on the way. */
 export async function findSubject(
   ctx: MutationCtx,

@@ -1,12 +1,15 @@
 import { v } from "convex/values";
 
+import { parseJson } from "../lib/inbox/event";
 import { decideIntake, eventKeyOf, type StoredIdentity } from "../lib/inbox/intake";
+import { readEvent } from "../lib/inbox/read-event";
 import { newProgress, withCopy } from "../lib/inbox/worker";
 import { must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { MutationCtx } from "./_generated/server";
 import { serverMutation } from "./functions";
+import { knownAccount } from "./customers";
 import { findEventByKey, progressOf, reportDead, savePayload } from "./inboxRows";
 import { deliveryFlagValidator, parsedBodyValidator } from "./inboxValidators";
 
@@ -76,7 +79,7 @@ export async function store(
     webhookId,
     payloadHash,
     occurredAtNs: isEvent ? body.occurredAtNs : null,
-    accountId: null,
+    accountId: await ownerOf(ctx, delivery.payload),
     receivedAtMs: nowMs,
     lastSeenAtMs: nowMs,
     ...newProgress(intake.status, intake.reason, nowMs),
@@ -86,6 +89,12 @@ export async function store(
   await ctx.db.insert("receipts", { inboxEventId, isCopy: false, ...receipt });
   if (intake.status === "dead") await reportDead(ctx, fields, intake.reason, nowMs);
   return { kind: "stored", flags, inboxEventId, isDue: intake.status === "received" };
+}
+
+/** Whose an event is, if its customer is known already: they see it, and may replay it, before it was ever applied. */
+async function ownerOf(ctx: MutationCtx, payload: string): Promise<Id<"accounts"> | null> {
+  const event = readEvent(parseJson(payload));
+  return event.kind === "read" ? ((await knownAccount(ctx, event.subject))?._id ?? null) : null;
 }
 
 async function findByWebhook(ctx: MutationCtx, webhookId: string): Promise<Doc<"inboxEvents"> | null> {

@@ -30,7 +30,7 @@ export interface WebhookCounts {
 }
 
 export interface Webhooks {
-  handle(request: PlainRequest): Promise<PlainResponse>;
+  readonly handle: (request: PlainRequest) => Promise<PlainResponse>;
   readonly counts: Readonly<WebhookCounts>;
 }
 
