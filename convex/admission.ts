@@ -20,6 +20,7 @@ import type { MutationCtx, QueryCtx } from "./_generated/server";
 import { expireLapsedJobs } from "./jobEnds";
 import { expireNow } from "./jobEvents";
 import { findBilling, findBudget, findJobByKey, findLapsedJobs, findLimit } from "./rows";
+import { findBlock } from "./settings";
 
 /**
  * The check-and-hold transaction: the only place that inserts a job or raises a hold. Whoever starts a job, from a
@@ -57,6 +58,12 @@ export async function admitJob(
     if (conflict !== null) return { kind: "refused", refusal: conflict };
     const limit = limitOfReplay(await findLimit(ctx, accountId), existing, nowMs);
     return { kind: "admitted", job: viewJob(existing._id, existing), replayed: true, limit };
+  }
+
+  const block = await findBlock(ctx, account, nowMs);
+  if (block !== null) {
+    await recordRefusal(ctx, accountId, null, request, block, nowMs);
+    return { kind: "refused", refusal: block };
   }
 
   const cycle = cycleAt(account.cycleAnchorMs, nowMs);
@@ -122,6 +129,8 @@ export async function previewJob(
   request: AdmissionRequest,
   nowMs: number,
 ) {
+  const block = await findBlock(ctx, account, nowMs);
+  if (block !== null) return { decision: null, budget: NOTHING_YET, refusal: block };
   const cycle = cycleAt(account.cycleAnchorMs, nowMs);
   const lapsed = await findLapsedJobs(ctx, account._id, nowMs, EXPIRE_BATCH_MAX);
   const budgetRow = await findBudget(ctx, account._id, FEATURE_TOKENS, cycle.name);

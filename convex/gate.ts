@@ -78,7 +78,7 @@ export const preview = accountQuery({
       nowMs ?? Date.now(),
     );
     if (refusal !== null) return { kind: "would_refuse" as const, refusal };
-    if (decision.kind !== "admit") return { kind: "refresh_needed" as const };
+    if (decision?.kind !== "admit") return { kind: "refresh_needed" as const };
     return {
       kind: "would_admit" as const,
       requestedUnits: request.units,

@@ -7,6 +7,7 @@ import { must } from "../lib/shared/assert";
 import { checkUnits } from "../lib/shared/units";
 import type { Doc } from "./_generated/dataModel";
 import type { MutationCtx } from "./_generated/server";
+import { raiseAlert } from "./alerts";
 import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
 import { meteredAccount, openMeter, recordInMeter } from "./ledger";
@@ -20,7 +21,8 @@ const NOTE_LENGTH_MAX = 2_000;
 
 /**
  * Puts something before a person. While a review of the same kind and subject is open there is no second one; its
- * numbers are brought up to date, because a decision is taken on the numbers that were shown.
+ * numbers are brought up to date, because a decision is taken on the numbers that were shown. A new one is told to the
+ * alert address.
  */
 export async function openReview(
   ctx: MutationCtx,
@@ -42,6 +44,7 @@ export async function openReview(
   }
   const undecided = { decision: null, decidedBy: null, decidedAtMs: null, note: null };
   await ctx.db.insert("reviews", { ...review, late, status: "open", openedAtMs: nowMs, ...undecided });
+  await raiseAlert(ctx, { ...review, nowMs });
 }
 
 const reviewValidator = v.object({

@@ -64,6 +64,8 @@ export const enter = signedInAction({
       email: customer.email,
     });
     await refreshLimit(ctx, accountId);
+    // Events of the time before the customer was known here may have gone nowhere.
+    if (customer.customerId !== null) await ctx.scheduler.runAfter(0, internal.drift.checkOne, { accountId });
     return { accountId };
   },
 });

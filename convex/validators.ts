@@ -172,6 +172,7 @@ export const refusalValidator = v.union(
   }),
   v.object({ code: v.literal("limit_unknown"), retryAfterMs: v.number() }),
   v.object({ code: v.literal("rate_limited"), limitPerMinute: v.number(), retryAfterMs: v.number() }),
+  v.object({ code: v.literal("payment_overdue"), overdueSinceMs: v.number(), blockedSinceMs: v.number() }),
   v.object({
     code: v.literal("out_of_range"),
     field: v.string(),

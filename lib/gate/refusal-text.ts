@@ -41,6 +41,12 @@ export function refusalText(
         detail: `This account starts at most ${count(refusal.limitPerMinute)} jobs a minute.`,
         next: `Try again in ${seconds(refusal.retryAfterMs)}.`,
       };
+    case "payment_overdue":
+      return {
+        title: "An invoice is overdue",
+        detail: `It is overdue since ${formatTime(refusal.overdueSinceMs)}. Jobs that run go on; new ones wait.`,
+        next: "Pay the invoice; new jobs start again as soon as the payment is known.",
+      };
     case "out_of_range":
       return {
         title: `${refusal.field} is out of range`,

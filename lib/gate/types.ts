@@ -95,5 +95,12 @@ export interface KeyConflict {
   readonly message: string;
 }
 
+/** An invoice is overdue for longer than the operator puts up with. Only new jobs are refused. */
+export interface PaymentOverdue {
+  readonly code: "payment_overdue";
+  readonly overdueSinceMs: number;
+  readonly blockedSinceMs: number;
+}
+
 /** Every way an admission or extension is turned down by the gate itself. */
-export type Refusal = RoomRefusal | LimitUnknown | RateLimited | OutOfRange | KeyConflict;
+export type Refusal = RoomRefusal | LimitUnknown | RateLimited | PaymentOverdue | OutOfRange | KeyConflict;

@@ -7,6 +7,7 @@ import type { Failure } from "./failure.ts";
 import { readMeter, writeMeter, type MeterAddress, type MeterRead, type MeterWrite } from "./meters.ts";
 import { checkSettings, type KindeSettings } from "./settings.ts";
 import type { TokenStore } from "./token.ts";
+import { readWebhooks, type WebhooksRead } from "./webhooks.ts";
 
 const CALL_TIMEOUT_MS = 5 * SECOND_MS;
 /** A whole read with its retries and pages. Below the ten seconds of the gate's refresh lease. */
@@ -36,6 +37,7 @@ export interface KindeClient {
   readAgreements(query: { readonly customerId: string }): Promise<AgreementsRead | Failure>;
   writeMeter(write: MeterWrite): Promise<{ readonly kind: "written" | "already_there" } | Failure>;
   readMeter(read: MeterAddress & { readonly allCycles?: boolean }): Promise<MeterRead | Failure>;
+  readWebhooks(): Promise<WebhooksRead | Failure>;
 }
 
 /**
@@ -60,5 +62,6 @@ export function createKindeClient(options: KindeClientOptions): KindeClient {
     readAgreements: (query) => readAgreements(api, query),
     writeMeter: (write) => writeMeter(api, write),
     readMeter: (read) => readMeter(api, read),
+    readWebhooks: () => readWebhooks(api),
   };
 }

@@ -119,6 +119,12 @@ export const entitlementsAnswer = z.object({
 
 export const agreementsAnswer = z.object({ agreements: list(agreement), has_more: z.boolean() });
 
+const webhook = z
+  .object({ id: name, endpoint: z.string(), is_disabled: z.boolean().nullish() })
+  .transform((row) => ({ id: row.id, url: row.endpoint, isDisabled: row.is_disabled ?? null }));
+
+export const webhooksAnswer = z.object({ webhooks: list(webhook) });
+
 export const userAnswer = z.object({
   id: name,
   preferred_email: z.string().nullish(),

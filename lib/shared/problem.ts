@@ -10,6 +10,7 @@ export const PROBLEMS = {
   limit_reached: { status: 402, title: "The usage limit is reached" },
   held_by_running_jobs: { status: 402, title: "Running jobs hold what is left of the limit" },
   no_credits: { status: 402, title: "The credits of this month are used up" },
+  payment_overdue: { status: 402, title: "An invoice is overdue" },
   forbidden: { status: 403, title: "The API key may not do this" },
   not_found: { status: 404, title: "Not found" },
   method_not_allowed: { status: 405, title: "This path does not know the method" },

@@ -1,4 +1,5 @@
 // Which sign-in and billing provider a stack runs with: the tenant that the environment names, or the emulator here.
+import { inboxFaults } from "../../lib/inbox/environment.ts";
 import {
   CONVEX_AUDIENCE,
   isLoopback,
@@ -111,6 +112,12 @@ function planEmulator(options: KindeStackOptions): KindeStack {
     webEnv: webEnv(settings),
     functionsEnv: functionsEnv(settings),
   };
+}
+
+/** Throws CliError, so that a setting which is first needed on a bad day is not found wrong on that day. */
+export function requireInboxSettings(env: KindeStackOptions["env"]): void {
+  const faults = inboxFaults(env);
+  if (faults.length > 0) throw new CliError(faults.map(({ message }) => message).join("; "));
 }
 
 function shortUrlOf(env: KindeStackOptions["env"], siteUrl: string): string {

@@ -81,6 +81,7 @@ export const refusal = z
     }),
     z.object({ code: z.literal("limit_unknown"), retryAfterMs: z.number() }),
     z.object({ code: z.literal("rate_limited"), limitPerMinute: z.number(), retryAfterMs: z.number() }),
+    z.object({ code: z.literal("payment_overdue"), overdueSinceMs: z.number(), blockedSinceMs: z.number() }),
     z.object({
       code: z.literal("out_of_range"),
       field: z.string(),

@@ -32,6 +32,7 @@ export const jobRoutes: readonly Route[] = [
       "out_of_range",
       "limit_reached",
       "held_by_running_jobs",
+      "payment_overdue",
       "key_conflict",
       "rate_limited",
       "limit_unknown",

@@ -27,6 +27,8 @@ function refusalDetail(refused: Refusal): string {
       return "The limit of this account could not be read and no recent one is known. Try again later.";
     case "rate_limited":
       return `This account may start ${refused.limitPerMinute} jobs a minute.`;
+    case "payment_overdue":
+      return "An invoice of this account is overdue. New jobs start again once it is paid; running ones go on.";
     case "out_of_range":
       return `${refused.field}: ${refused.message}`;
     case "key_conflict":

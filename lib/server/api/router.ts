@@ -9,6 +9,7 @@ import { jobRoutes } from "./job-routes.ts";
 import { entryRoutes } from "./entry-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { buildOpenApi } from "./openapi.ts";
+import { inboxOpsRoutes } from "./inbox-ops-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { ledgerOpsRoutes } from "./ledger-ops-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
@@ -44,6 +45,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...operatorRoutes,
   ...ledgerOpsRoutes,
+  ...inboxOpsRoutes,
   openApiRoute,
 ];
 

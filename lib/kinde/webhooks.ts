@@ -1,0 +1,24 @@
+import type { ManagementApi } from "./api.ts";
+import type { Failure } from "./failure.ts";
+import { webhooksAnswer } from "./schemas.ts";
+
+const PATH = "/api/v1/webhooks";
+
+/** An endpoint that Kinde delivers events to. */
+export interface WebhookEndpoint {
+  readonly id: string;
+  readonly url: string;
+  /** Null where the answer does not say. Kinde disables an endpoint that fails for 72 hours (facts §4.1). */
+  readonly isDisabled: boolean | null;
+}
+
+export interface WebhooksRead {
+  readonly kind: "read";
+  readonly webhooks: readonly WebhookEndpoint[];
+}
+
+/** The webhook endpoints of the tenant. Needs the scope `read:webhooks`, which is no part of the ones that must be there. */
+export async function readWebhooks(api: ManagementApi): Promise<WebhooksRead | Failure> {
+  const answer = await api.read(PATH, {}, webhooksAnswer, api.startBudget());
+  return answer.kind === "failed" ? answer : { kind: "read", webhooks: answer.value.webhooks };
+}
