@@ -33,6 +33,10 @@ test.each<[Refusal | LimitUnknown, string]>([
     { code: "out_of_range", field: "units", minimum: 1, maximum: 9, message: "units is too large" },
     "Give a whole number from 1 to 9.",
   ],
+  [
+    { code: "payment_overdue", overdueSinceMs: 7, blockedSinceMs: 8 },
+    "Pay the invoice; new jobs start again as soon as the payment is known.",
+  ],
   [{ code: "key_conflict", message: "another amount" }, "Use a new key for a new job."],
 ])("%o says what to do next", (refusal, next) => {
   expect(text(refusal).next).toBe(next);

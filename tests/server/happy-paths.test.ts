@@ -11,8 +11,11 @@ import {
   LINK_ID,
   REMINDER_ID,
   account,
+  alertPage,
   apiKey,
   billingEvent,
+  driftChecked,
+  driftPage,
   entry,
   entryFacts,
   entryPage,
@@ -397,6 +400,36 @@ const HAPPY_PATHS: readonly HappyPath[] = [
     ],
     status: 200,
   },
+  {
+    operationId: "checkDrift",
+    request: ["POST", "/ops/drift", { accountId: ACCOUNT_ID }],
+    calls: ["drift:check", { kind: "ran", ...driftChecked }, { accountId: ACCOUNT_ID }],
+    status: 200,
+  },
+  {
+    operationId: "listDrift",
+    request: ["GET", "/ops/drift"],
+    calls: ["driftRows:list", driftPage, { limit: 50, cursor: null }],
+    status: 200,
+  },
+  {
+    operationId: "listAlerts",
+    request: ["GET", "/ops/alerts?status=given_up"],
+    calls: ["alerts:list", alertPage, { status: "given_up", limit: 50, cursor: null }],
+    status: 200,
+  },
+  {
+    operationId: "getSettings",
+    request: ["GET", "/ops/settings"],
+    calls: ["settings:get", { overdueBlockDays: null }, {}],
+    status: 200,
+  },
+  {
+    operationId: "setSettings",
+    request: ["PUT", "/ops/settings", { overdueBlockDays: 14 }],
+    calls: ["settings:setOverdueBlockDays", { overdueBlockDays: 14 }, { days: 14 }],
+    status: 200,
+  },
 ];
 
 describe("a good request makes one Convex call and its answer has the documented shape", () => {
@@ -477,8 +510,12 @@ test("a decision that the numbers do not allow is a 409 with its reason", async 
   expect(answer.json).toMatchObject({ code: "review_conflict", reason: "numbers_changed" });
 });
 
-test.each(["/ops/report", "/ops/reconcile"])("%s of an account that there is not is a 404", async (path) => {
-  api.convex.on(path === "/ops/report" ? "ops:report" : "ops:reconcile", { value: { kind: "not_found" } });
+test.each([
+  ["/ops/report", "ops:report"],
+  ["/ops/reconcile", "ops:reconcile"],
+  ["/ops/drift", "drift:check"],
+])("%s of an account that there is not is a 404", async (path, convexPath) => {
+  api.convex.on(convexPath, { value: { kind: "not_found" } });
   const answer = await api.call(path, { method: "POST", body: { accountId: "nobody" } });
   expect(answer.json).toMatchObject({ code: "not_found", status: 404 });
 });

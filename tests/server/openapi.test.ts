@@ -6,8 +6,11 @@ import { PROBLEMS } from "../../lib/shared/problem.ts";
 import { apiHarness, SERVER_SECRET } from "./helpers/api.ts";
 import {
   account,
+  alertPage,
   apiKey,
   billingEvent,
+  driftChecked,
+  driftPage,
   entry,
   entryFacts,
   entryPage,
@@ -163,6 +166,11 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   listReviews: { reviews: [review], cursor: null },
   decideReview: { review, entries: 2 },
   listEvidence: { evidence: [{ ...meterResult, id: "e1", counterUnits: 10, atMs: 1 }], cursor: null },
+  checkDrift: driftChecked,
+  listDrift: driftPage,
+  listAlerts: alertPage,
+  getSettings: { overdueBlockDays: null },
+  setSettings: { overdueBlockDays: 14 },
   getOpenApi: document,
 };
 

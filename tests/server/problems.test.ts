@@ -29,6 +29,15 @@ const REFUSALS: readonly RefusalRow[] = [
     status: 429,
     retryAfter: "13",
   },
+  {
+    refusal: {
+      code: "payment_overdue",
+      overdueSinceMs: 1_790_000_000_000,
+      blockedSinceMs: 1_790_000_000_001,
+    },
+    status: 402,
+    retryAfter: null,
+  },
   { refusal: { code: "limit_unknown", retryAfterMs: 1 }, status: 503, retryAfter: "1" },
   {
     refusal: {

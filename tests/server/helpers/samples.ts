@@ -156,6 +156,56 @@ export const meterResult = {
   error: null,
 };
 
+export const driftChecked = {
+  status: "good",
+  counts: { accounts: 1, repaired: 1 },
+  accounts: [
+    {
+      accountId: "a1",
+      outcome: "repaired",
+      beforePlanKey: "customer_free_plan",
+      providerPlanKey: "customer_pro_plan",
+      error: null,
+    },
+  ],
+};
+
+export const driftPage = {
+  evidence: [
+    {
+      id: "d1",
+      accountId: "a1",
+      beforePlanKey: "customer_free_plan",
+      providerPlanKey: null,
+      endedAgreementIds: ["agreement_1"],
+      firstSentAtMs: 1_790_000_000_000,
+      secondSentAtMs: 1_790_000_300_000,
+      outcome: "repaired",
+      atMs: 1_790_000_300_001,
+    },
+  ],
+  cursor: null,
+};
+
+export const alertPage = {
+  isConfigured: true,
+  alerts: [
+    {
+      id: "m1",
+      kind: "dead_event",
+      subject: "event_1",
+      detail: "customer.created: no path",
+      status: "given_up",
+      attempts: 6,
+      nextAttemptAtMs: null,
+      error: "it answered 500",
+      createdAtMs: 1_790_000_000_000,
+      sentAtMs: null,
+    },
+  ],
+  cursor: "next",
+};
+
 export const review = {
   id: REVIEW_ID,
   kind: "late_usage",
