@@ -109,7 +109,7 @@ export const judge = internalMutation({
       freePlanKey: allowances().freePlanKey,
       reading,
       sighting: row,
-      toldSinceMs: await toldSinceMs(ctx, account),
+      knownSinceMs: account.createdAtMs,
     });
     switch (decision.kind) {
       case "same":
@@ -210,16 +210,10 @@ async function newestFactStoredAtMs(ctx: Reader, accountId: Id<"accounts">): Pro
   return newest?.storedAtMs ?? null;
 }
 
-/** Since when events about a customer would have come: it was known here, or the first event of anybody had come. */
-async function toldSinceMs(ctx: Reader, { createdAtMs }: Doc<"accounts">): Promise<number> {
-  const first = await ctx.db.query("inboxEvents").first();
-  return Math.min(createdAtMs, first?.receivedAtMs ?? Infinity);
-}
-
 /** What a whole run saw of the webhooks. Nothing that could not be read is held against them. */
 export const judgeWebhooks = internalMutation({
   args: {
-    /** The newest start of a plan that any customer's reading told. */
+    /** The newest subscription that the reading of any customer told. */
     newestSubscribedAtMs: v.union(v.number(), v.null()),
     /** Every endpoint of ours at the provider is switched off. */
     isDisabled: v.boolean(),
@@ -238,7 +232,11 @@ export const judgeWebhooks = internalMutation({
     const lastMs = await lastArrivalMs(ctx);
     if (lastMs === null || !isSilent(lastMs, newestSubscribedAtMs, hours, nowMs)) return null;
     const since = new Date(lastMs).toISOString();
-    await alarm(ctx, `No webhook has arrived since ${since}, but plans have begun at the provider.`, nowMs);
+    await alarm(
+      ctx,
+      `No webhook has arrived since ${since}, but customers have subscribed at the provider.`,
+      nowMs,
+    );
     return null;
   },
 });

@@ -13,6 +13,8 @@ import { compareText, type PlanFact, withFact } from "./facts.ts";
 export const READS_APART_MS = 5 * MINUTE_MS;
 /** A reading may lag this far behind a plan fact. */
 export const FACT_FRESH_MS = 10 * MINUTE_MS;
+/** A customer is looked at right after the first sign-in. What is seen by then was so before. */
+const FIRST_LOOK_MS = 10 * MINUTE_MS;
 
 /** What one look at the provider brought. */
 export interface DriftReading {
@@ -20,7 +22,7 @@ export interface DriftReading {
   readonly sentAtMs: number;
   /** Null for a customer without a plan. */
   readonly planKey: string | null;
-  /** When that plan began, where the provider tells it. */
+  /** When the customer subscribed, where the provider tells it. A change of plan does not move it (facts §7). */
   readonly subscribedAtMs: number | null;
   readonly inForceIds: readonly string[];
 }
@@ -56,8 +58,8 @@ export interface DriftInput {
   readonly freePlanKey: string;
   readonly reading: DriftReading;
   readonly sighting: Sighting | null;
-  /** From here on events about the customer would have come: it was known, or webhooks were at work. */
-  readonly toldSinceMs: number;
+  /** Since when the customer is known here. */
+  readonly knownSinceMs: number;
 }
 
 /**
@@ -95,7 +97,7 @@ export function decideDrift(input: DriftInput): DriftDecision {
     kind: "repair",
     facts: factsOf(input.accountId, sighting.firstSentAtMs, planKey, bothIds),
     endedAgreementIds: bothIds,
-    missedEvent: missedEvent(input, bothIds),
+    missedEvent: missedEvent(input, sighting, bothIds),
   };
 }
 
@@ -146,13 +148,17 @@ function factsOf(
 }
 
 /**
- * An agreement that events had told of has ended without one, or a plan began while events would have come. What was so
- * before the customer was known and before the first webhook came is nobody's omission.
+ * An agreement that events had told of has ended without one, a plan that a fact had set is another one, or a customer
+ * without any fact was seen to have a plan later than right after the first sign-in. What was so by then is from before
+ * anybody would have told us.
  */
-function missedEvent({ state, reading, toldSinceMs }: DriftInput, endedIds: readonly string[]): boolean {
-  if (endedIds.length > 0) return true;
-  if (reading.subscribedAtMs !== null) return reading.subscribedAtMs > toldSinceMs;
-  return (state.account?.planSetBy ?? null) !== null;
+function missedEvent(
+  { state, knownSinceMs }: DriftInput,
+  { firstSentAtMs }: Sighting,
+  endedIds: readonly string[],
+): boolean {
+  if (endedIds.length > 0 || (state.account?.planSetBy ?? null) !== null) return true;
+  return firstSentAtMs > knownSinceMs + FIRST_LOOK_MS;
 }
 
 /** The writes of a repair: its facts, what they come to, and a fresh reading of the limit. */
@@ -212,15 +218,16 @@ function startOf({ subscribedAtMs }: ListedPlan): number {
   return subscribedAtMs ?? 0;
 }
 
-/** How long nothing may arrive while something changes at the provider. */
+/** How long nothing may arrive while customers subscribe at the provider. */
 export const SILENCE_HOURS_DEFAULT = 72;
 const SILENCE_HOURS_MAX = (365 * DAY_MS) / HOUR_MS;
 /** A webhook takes a moment, and the two clocks are not one. */
 const SILENCE_SLACK_MS = HOUR_MS;
 
 /**
- * Whether webhooks are missing although nothing else shows it: nothing arrived for longer than allowed, and a plan has
- * begun since the last arrival, of which Kinde would have told. A tenant in which nothing happens is silent by right.
+ * Whether webhooks are missing although nothing else shows it: nothing arrived for longer than allowed, and a
+ * customer has subscribed since the last arrival, of which Kinde would have told. A tenant in which nothing happens is
+ * silent by right.
  */
 export function isSilent(
   lastArrivalMs: number,

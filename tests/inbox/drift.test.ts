@@ -28,7 +28,7 @@ interface Change {
   readonly reading?: Partial<DriftReading>;
   readonly sighting?: Partial<Sighting> | null;
   readonly factStoredAtMs?: number | null;
-  readonly toldSinceMs?: number;
+  readonly knownSinceMs?: number;
 }
 
 /** Two hours after everything that was told; the first reading was five minutes before the second. */
@@ -40,7 +40,7 @@ function decide(state: CustomerState, change: Change = {}): DriftDecision {
     state,
     factStoredAtMs: T0,
     freePlanKey: FREE,
-    toldSinceMs: T0,
+    knownSinceMs: T0,
     ...change,
     reading: { ...reading, ...change.reading },
     sighting: change.sighting === null ? null : { ...sighting, ...change.sighting },
@@ -199,18 +199,18 @@ test("a repair leaves nothing to repair, whatever was told and read", () => {
 });
 
 describe("an event must have been missed", () => {
-  const missed = (state: CustomerState, subscribedAtMs: number | null, toldSinceMs = T0) => {
-    const decision = decide(state, { reading: { subscribedAtMs }, toldSinceMs });
+  const missed = (state: CustomerState, knownSinceMs = T0) => {
+    const decision = decide(state, { knownSinceMs });
     return decision.kind === "repair" && decision.missedEvent;
   };
-  test("when the plan began while events would have come", () => {
-    expect(missed(free, T0 + 1)).toBe(true);
-    expect(missed(free, T0)).toBe(false);
-    expect(missed(free, T0 - HOUR, T0 - 2 * HOUR)).toBe(true);
+  const firstReadMs = T0 + 2 * HOUR - 5 * MINUTE;
+  test("when the difference was not there at the first look", () => {
+    expect(missed(free)).toBe(true);
+    expect(missed(free, firstReadMs - 10 * MINUTE - 1)).toBe(true);
+    expect(missed(free, firstReadMs - 10 * MINUTE)).toBe(false);
   });
-  test("when its start is not known but an event has told a plan before", () => {
-    expect(missed(free, null)).toBe(false);
-    expect(missed(applyAll([changed(AT, STARTER)]), null)).toBe(true);
+  test("when a fact had told another plan", () => {
+    expect(missed(applyAll([changed(AT, STARTER)]), firstReadMs)).toBe(true);
   });
 });
 
@@ -255,7 +255,7 @@ describe("one reading of two lists", () => {
 describe("silence", () => {
   const silent = (subscribedAtMs: number | null, hours: number) =>
     isSilent(T0, subscribedAtMs, 72, T0 + hours * HOUR);
-  test("counts only when a plan has begun meanwhile, of which there was time to tell", () => {
+  test("counts only when somebody has subscribed meanwhile, of which there was time to tell", () => {
     expect(silent(T0 + 5 * HOUR, 73)).toBe(true);
     expect(silent(T0 + 5 * HOUR, 72)).toBe(false);
     expect(silent(null, 1_000)).toBe(false);
