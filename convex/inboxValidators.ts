@@ -67,18 +67,25 @@ export const parsedBodyValidator = v.union(
   v.object({ kind: v.literal("malformed"), reason: v.string() }),
 );
 
-const planAndBalance = v.object({ planKey: v.string(), balanceUnits: v.number() });
+export const planAndBalanceValidator = v.object({ planKey: v.string(), balanceUnits: v.number() });
+
+/** lib/inbox/scenario.ts. */
+export const scenarioStepFields = {
+  event: v.union(v.literal("payment"), v.literal("plan_changed"), v.literal("cancellation")),
+  /** The worker stops between its two writes. */
+  stops: v.boolean(),
+};
 
 /** One delivery in the Engine Room: what both sides made of it. */
 export const engineRoomStepValidator = v.object({
-  event: v.union(v.literal("payment"), v.literal("plan_changed"), v.literal("cancellation")),
-  stops: v.boolean(),
-  naive: planAndBalance,
-  pipeline: planAndBalance,
+  ...scenarioStepFields,
+  naive: planAndBalanceValidator,
+  pipeline: planAndBalanceValidator,
   /** Whether the delivery was a copy of a stored event. */
   isCopy: v.boolean(),
-  /** Where the event stood afterwards, and what became of it. */
+  /** Where the event stood afterwards, what became of it, and why it failed. */
   status: eventStatusValidator,
   result: v.union(v.string(), v.null()),
+  error: v.union(v.string(), v.null()),
 });
 export type EngineRoomStep = Infer<typeof engineRoomStepValidator>;

@@ -65,7 +65,7 @@ async function drain(ctx: ActionCtx): Promise<{ applied: number; failed: number;
 }
 
 /** One attempt. An event that cannot be applied does not hold up the others. */
-async function work(ctx: ActionCtx, claimed: Claimed): Promise<"applied" | "failed" | "lost"> {
+export async function work(ctx: ActionCtx, claimed: Claimed): Promise<"applied" | "failed" | "lost"> {
   try {
     const done: { kind: "finished" | "lost" } = await ctx.runMutation(internal.inboxWorker.apply, claimed);
     return done.kind === "finished" ? "applied" : "lost";

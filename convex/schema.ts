@@ -7,8 +7,10 @@ import {
   creditReasonValidator,
   deliveryFlagValidator,
   engineRoomStepValidator,
+  planAndBalanceValidator,
   planFactKindValidator,
   progressFields,
+  scenarioStepFields,
 } from "./inboxValidators";
 import {
   clickClassValidator,
@@ -212,13 +214,27 @@ export default defineSchema({
     overdueBlockDays: v.union(v.number(), v.null()),
   }),
 
-  /** An Engine Room run on its own throw-away account. Written by engineRoom.ts only. */
+  /**
+   * An Engine Room run on its own throw-away account. Written by engineRoom.ts only; the oldest are removed with all
+   * that belongs to their accounts.
+   */
   engineRoomRuns: defineTable({
     accountId: v.id("accounts"),
     seed: v.union(v.number(), v.null()),
+    /** The plan that the account changes to, and what it has more than the free one. */
+    planKey: v.string(),
+    upgradeUnits: v.number(),
+    changedAtMs: v.number(),
+    /** What both sides start with. */
+    start: planAndBalanceValidator,
+    /** The deliveries in their order. */
+    script: v.array(v.object(scenarioStepFields)),
     /** The naive handler's own state. It lives nowhere else. */
-    naive: v.object({ planKey: v.string(), balanceUnits: v.number() }),
+    naive: planAndBalanceValidator,
+    /** What became of the deliveries so far. */
     steps: v.array(engineRoomStepValidator),
+    /** Why it ended before its last delivery; null when it did not. */
+    failure: v.union(v.string(), v.null()),
     startedAtMs: v.number(),
   }),
 

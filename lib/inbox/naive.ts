@@ -13,19 +13,20 @@ const UPGRADE_UNITS = 490;
 /**
  * The handler that webhook tutorials show, kept to stand beside the pipeline in the Engine Room: it trusts that every
  * event comes once, in order and to the end. It adds to the balance instead of working it out, and in two writes;
- * `stops` ends it between them.
+ * `stops` ends it between them. `upgradeUnits` is what Pro has more than Free.
  */
 export function applyNaively(
   account: NaiveAccount,
   { event, stops }: { readonly event: StepKind; readonly stops: boolean },
+  upgradeUnits = UPGRADE_UNITS,
 ): NaiveAccount {
   switch (event) {
     case "plan_changed": {
       const changed: NaiveAccount = { ...account, plan: "pro" };
-      return stops ? changed : { ...changed, balance: changed.balance + UPGRADE_UNITS };
+      return stops ? changed : { ...changed, balance: changed.balance + upgradeUnits };
     }
     case "payment":
-      return account.plan === "pro" ? { ...account, balance: account.balance + UPGRADE_UNITS } : account;
+      return account.plan === "pro" ? { ...account, balance: account.balance + upgradeUnits } : account;
     case "cancellation":
       return { ...account, plan: "free" };
   }

@@ -1,3 +1,4 @@
+import { cycleAt } from "../ledger/cycle.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/durations.ts";
 
 /* S10: nine deliveries of three events, one of them old and one stopped half-way. The account starts Free with 10. */
@@ -45,9 +46,18 @@ const CANCELLED_BEFORE_MS = 3 * MINUTE_MS;
 const PAID_AFTER_MS = 2 * SECOND_MS;
 
 /**
- * The bodies of the three events for one customer, with the plan change at `changedAtMs`. Every delivery of an event has
- * the same body. Keep `changedAtMs` away from the first three minutes of a month, where the old cancellation would be
- * of the month before and have credits of its own.
+ * When the plan change of a run that begins now happened, so that all three events are past and of one month: where the
+ * month is younger than they are, at the end of the month before. Events of two months would have credits in both.
+ */
+export function changeInstant(nowMs: number): number {
+  const changedAtMs = nowMs - PAID_AFTER_MS;
+  const { startMs } = cycleAt(null, nowMs);
+  return changedAtMs - CANCELLED_BEFORE_MS >= startMs ? changedAtMs : startMs - MINUTE_MS;
+}
+
+/**
+ * The bodies of the three events for one customer, with the plan change at `changedAtMs`, which has to be such as
+ * `changeInstant` tells. Every delivery of an event has the same body.
  */
 export function scenarioBodies(
   ids: { readonly userId: string; readonly customerId: string; readonly run: string },
