@@ -6,7 +6,7 @@ import { eventKeyOf } from "../lib/inbox/intake";
 import { type ScenarioBody, scenarioBodies, type StepKind } from "../lib/inbox/scenario";
 import { must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
-import type { MutationCtx, QueryCtx } from "./_generated/server";
+import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server";
 import { balanceIn } from "./creditRows";
 import { findEventByKey } from "./inboxRows";
 import { planAndBalanceValidator } from "./inboxValidators";
@@ -17,6 +17,9 @@ type Reader = Pick<QueryCtx, "db">;
 
 /** Far above the deliveries of a run and the replays that somebody tries on it. */
 const ROWS_MAX = 500;
+const RUNS_KEPT = 50;
+/** Each run adds one; two at a time also catch up with what was left behind. */
+const RUNS_REMOVED_AT_ONCE = 2;
 const ACCOUNT_TABLES = ["planChanges", "payments", "agreements", "billing"] as const;
 
 /** The ids of the customer. No real customer has such ids, so no real event finds this account. */
@@ -78,8 +81,22 @@ export async function viewPipeline(
   };
 }
 
+/** After each run, by itself: it reads all runs, so it would get in the way of those that are going on. */
+export const removeOldRuns = internalMutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    const newest = await ctx.db
+      .query("engineRoomRuns")
+      .order("desc")
+      .take(RUNS_KEPT + RUNS_REMOVED_AT_ONCE);
+    for (const run of newest.slice(RUNS_KEPT)) await removeRun(ctx, run);
+    return null;
+  },
+});
+
 /** Removes a run with its account and all that belongs to it. */
-export async function removeRun(ctx: MutationCtx, run: Doc<"engineRoomRuns">): Promise<void> {
+async function removeRun(ctx: MutationCtx, run: Doc<"engineRoomRuns">): Promise<void> {
   const { accountId } = run;
   for (const event of await eventsOf(ctx, run)) await removeEvent(ctx, event);
   for (const table of ACCOUNT_TABLES) {

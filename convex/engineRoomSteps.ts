@@ -46,6 +46,8 @@ export const drive = internalAction({
       const failure = error instanceof Error ? error.message : String(error);
       await ctx.runMutation(internal.engineRoomSteps.giveUp, { runId, failure });
       throw error;
+    } finally {
+      await ctx.scheduler.runAfter(0, internal.engineRoomRows.removeOldRuns, {});
     }
     return null;
   },

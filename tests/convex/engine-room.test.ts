@@ -1,8 +1,21 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import type { CreditRow } from "../../lib/inbox/allowance.ts";
+import {
+  changeInstant,
+  DELIVERIES,
+  distinctOrders,
+  scenarioBodies,
+  stepsOf,
+} from "../../lib/inbox/scenario.ts";
 import { type Backend, type BackendOptions, createBackend, type StoredRow } from "../helpers/backend.ts";
 import { type CustomerRow, deliver, type EventRow, FREE, PRO, settle } from "../helpers/inbox.ts";
+import { InboxCrash } from "../helpers/inbox-crash.ts";
+import { expectAllDone, play, type Run as Play } from "../helpers/inbox-runs.ts";
 import { operatorOf } from "../helpers/tenant.ts";
+
+/** The official mock has no writes that fail. */
+const cannotFail = process.env["HOLDFAST_TEST_BACKEND"] === "convex-test";
 
 interface Side {
   readonly planKey: string;
@@ -148,6 +161,45 @@ describe("S10 on the engine", () => {
   });
 });
 
+describe.skipIf(cannotFail)("S11 on the engine", () => {
+  test(
+    "S11: all 504 distinct orders, the first change stopped, end with Pro, 500, one Pro grant and the cancellation ignored",
+    async () => {
+      await backend.close();
+      const crash = new InboxCrash();
+      await open({ beforeWrite: crash.beforeWrite });
+      const changedAtMs = changeInstant(backend.nowMs());
+      const runs = [...distinctOrders(DELIVERIES)].map((order, index): Play => {
+        const ids = { userId: `kp_${index}`, customerId: `customer_${index}`, run: `r${index}` };
+        const bodies = scenarioBodies(ids, PRO, changedAtMs);
+        const steps = stepsOf(order);
+        const step = steps.findIndex(({ stops }) => stops);
+        // Of a change to Pro the plan is written before the credits; odd ones also lose their worker.
+        const kind = index % 2 === 0 ? "throws" : "dies";
+        return {
+          customer: ids.userId,
+          deliveries: order.map((event) => bodies[event]),
+          crash: { step, kind, atWrite: 2 },
+        };
+      });
+      await play(backend, crash, runs, 1_000);
+      const events = await expectAllDone(backend);
+      expect([runs.length, crash.count, events.length]).toEqual([504, 504, 3 * 504]);
+      expect(events.filter(({ status }) => status === "ignored")).toHaveLength(504);
+      expect(events.reduce((sum, { seenCount }) => sum + seenCount, 0)).toBe(9 * 504);
+      const rows = await accounts();
+      expect(rows.filter(({ planKey }) => planKey === PRO)).toHaveLength(504);
+      const credits = await backend.readAll<StoredRow & CreditRow & { accountId: string }>("credits");
+      const sums = new Map<string, number>();
+      for (const { accountId, units } of credits) sums.set(accountId, (sums.get(accountId) ?? 0) + units);
+      expect([...new Set(sums.values())]).toEqual([500]);
+      expect(credits.filter(({ planKey }) => planKey === PRO)).toHaveLength(504);
+      console.log(`order proof on the engine: ${runs.length} orders of nine deliveries, each stopped once`);
+    },
+    3 * 60_000,
+  );
+});
+
 describe("the throw-away account", () => {
   test("is nobody's: a lab account with ids of its own, no limit, no meter, and seen by no other run", async () => {
     await run();
@@ -224,7 +276,7 @@ describe("beside the live inbox", () => {
     }
   });
 
-  test("a run that cannot go on says why", async () => {
+  test.skipIf(cannotFail)("a run that cannot go on says why", async () => {
     await backend.close();
     let isBroken = false;
     await open({
