@@ -131,7 +131,8 @@ function text(value: unknown): string {
   });
 }
 
-test.each(POOLS)(
+// The pools with the most writes; every set of events is among the pure orders and the seeded runs.
+test.each([POOLS[0]!, POOLS[3]!])(
   "all 120 orders of five events end in one state: %s",
   async (_, events) => {
     const orders = [...distinctOrders(events.map((__, index) => index))];

@@ -1,3 +1,4 @@
+import type { KnownAgreement } from "../../lib/inbox/agreements.ts";
 import type { Backend, StoredRow } from "./backend.ts";
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -20,7 +21,7 @@ export async function readCustomers(backend: Backend): Promise<Map<string, unkno
   const accounts = await backend.readAll<AccountRow>("accounts");
   const planFacts = byAccount(await backend.readAll<Owned<{ eventId: string }>>("planChanges"));
   const paymentFacts = byAccount(await backend.readAll<Owned<{ eventId: string }>>("payments"));
-  const agreements = byAccount(await backend.readAll<Owned<{ agreementId: string }>>("agreements"));
+  const agreements = byAccount(await backend.readAll<Owned<KnownAgreement>>("agreements"));
   const credits = byAccount(await backend.readAll<Owned<{ period: string; units: number }>>("credits"));
   return new Map(
     accounts.map((row) => {
@@ -35,7 +36,7 @@ export async function readCustomers(backend: Backend): Promise<Map<string, unkno
         paymentFacts: idsOf(paymentFacts.get(id)),
         agreements: (agreements.get(id) ?? [])
           .toSorted((one, other) => (one.agreementId < other.agreementId ? -1 : 1))
-          .map(({ _id, _creationTime, accountId, ...fields }) => fields),
+          .map(({ agreementId, planKey, fromMs, untilMs }) => ({ agreementId, planKey, fromMs, untilMs })),
         credits: sumsOf(credits.get(id)),
       };
       return [userId, end];
