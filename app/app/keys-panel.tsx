@@ -8,7 +8,15 @@ import { formatInstant } from "../components/format.ts";
 import { buttonClass, inputClass, Loading, Panel, primaryButtonClass } from "../components/panel.tsx";
 import { useNow } from "../components/use-now.ts";
 
-const SCOPES = ["jobs:read", "jobs:write", "usage:read", "links:read", "links:write", "events:replay", "reminders:write"] as const;
+const SCOPES = [
+  "jobs:read",
+  "jobs:write",
+  "usage:read",
+  "links:read",
+  "links:write",
+  "events:replay",
+  "reminders:write",
+] as const;
 
 /** API keys of the account. A key is made in this browser and leaves it only as a hash, so it is shown just once. */
 export function KeysPanel() {

@@ -58,7 +58,15 @@ export async function createTenant(backend: Backend, options: TenantOptions = {}
       name: "test",
       scopes,
     });
-  await addKey(keyHash, ["jobs:read", "jobs:write", "usage:read", "links:read", "links:write", "events:replay", "reminders:write"]);
+  await addKey(keyHash, [
+    "jobs:read",
+    "jobs:write",
+    "usage:read",
+    "links:read",
+    "links:write",
+    "events:replay",
+    "reminders:write",
+  ]);
   const keys = { serverSecret: SERVER_SECRET, keyHash };
   const mutation = <Answer>(path: string, args: object) =>
     backend.mutation<Answer>(path, { ...keys, ...args });
