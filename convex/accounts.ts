@@ -281,7 +281,9 @@ export const ofUser = internalQuery({
   handler: async (ctx, { kindeUserId }) => {
     const account = await findAccountOfUser(ctx, kindeUserId);
     if (account === null) return null;
-    return { accountId: account._id, isComplete: account.customerId !== null };
+    // An account that a billing event made knows its customer and has not asked for a limit yet.
+    const isComplete = account.customerId !== null && (await findLimit(ctx, account._id)) !== null;
+    return { accountId: account._id, isComplete };
   },
 });
 

@@ -11,7 +11,7 @@ import { HOUR_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
 import { type Backend, createBackend, SERVER_SECRET, type StoredRow } from "../helpers/backend.ts";
 import { creditsByPeriod, type CustomerRow, type EventRow, FREE, PRO, STARTER } from "../helpers/inbox.ts";
 import { addCustomer, control, type Caller, type Customer } from "../kinde/emulator/calls.ts";
-import { openEmulator, type TestEmulator } from "../kinde/emulator/emulator-server.ts";
+import { EMULATOR_ENV, openEmulator, type TestEmulator } from "../kinde/emulator/emulator-server.ts";
 import { deliveriesOf, settled } from "../kinde/emulator/webhook-receiver.ts";
 
 /*
@@ -39,7 +39,7 @@ beforeEach(async () => {
   await new Promise<void>((done) => site.listen(0, "127.0.0.1", done));
   const siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
   emulator = await openEmulator({ env: { KINDE_EMULATOR_WEBHOOK_URL: `${siteUrl}/api/webhooks/kinde` } });
-  backend = await createBackend({ startMs: emulator.nowMs(), env: { KINDE_ISSUER_URL: emulator.url } });
+  backend = await createBackend({ startMs: emulator.nowMs(), env: providerEnv(emulator.url) });
   const keys = cachedKeys({ jwksUrl: `${emulator.url}/.well-known/jwks.json`, elapsedMs: emulator.nowMs });
   webhooks = createWebhooks({
     issuerUrl: emulator.url,
@@ -59,6 +59,15 @@ afterEach(async () => {
   await new Promise((done) => site.close(done));
   await backend.close();
 });
+
+function providerEnv(url: string): Record<string, string> {
+  const { KINDE_M2M_CLIENT_ID, KINDE_M2M_CLIENT_SECRET } = EMULATOR_ENV;
+  return {
+    KINDE_ISSUER_URL: url,
+    KINDE_M2M_CLIENT_ID: KINDE_M2M_CLIENT_ID!,
+    KINDE_M2M_CLIENT_SECRET: KINDE_M2M_CLIENT_SECRET!,
+  };
+}
 
 /**
  * The sender's clock, in steps that let what is due happen in between. The deployment's stands still, which it may: what
@@ -147,6 +156,17 @@ test("a sign-up, an upgrade and a downgrade arrive and are applied", async () =>
     currentAgreements: [await agreementAtProvider(customer)],
   });
   await expectNothingDead();
+});
+
+test("an account that an event made has its limit after the first sign-in", async () => {
+  const customer = await addCustomer(emulator.url, "ada@example.com", PRO);
+  await rest();
+  expect(await stateOf(customer)).toMatchObject({ planKey: PRO });
+  const user = backend.as({ subject: customer.userId });
+  const entered = await Promise.all([1, 2, 3].map(() => user.action("signIn:enter", {})));
+  expect(new Set(entered.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  expect(await backend.readAll("limits")).toMatchObject([{ limitUnits: 100_000, planKey: PRO }]);
+  expect(await backend.readAll("accounts")).toMatchObject([{ email: "ada@example.com" }]);
 });
 
 describe("with faults on the way every account ends right", () => {
