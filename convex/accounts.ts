@@ -281,8 +281,8 @@ export const ofUser = internalQuery({
   handler: async (ctx, { kindeUserId }) => {
     const account = await findAccountOfUser(ctx, kindeUserId);
     if (account === null) return null;
-    // An account that a billing event made knows its customer and has not asked for a limit yet.
-    const isComplete = account.customerId !== null && (await findLimit(ctx, account._id)) !== null;
+    // One that a billing event made knows its customer, and nobody has entered it yet.
+    const isComplete = account.customerId !== null && account.source !== "event";
     return { accountId: account._id, isComplete };
   },
 });

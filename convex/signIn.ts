@@ -34,7 +34,8 @@ export const me = signedInQuery({
   handler: async (ctx) => {
     const { kindeUserId, isOperator } = ctx.signedIn;
     const account = await findAccountOfUser(ctx, kindeUserId);
-    if (account === null) return null;
+    // A billing event may have made it before the first sign-in, which still has to enter it.
+    if (account === null || account.source === "event") return null;
     const { _id: id, name, email, provider } = account;
     const { planKey, overdueSinceMs } = account;
     return { id, name, email, provider, planKey, overdueSinceMs, isOperator };
@@ -108,6 +109,7 @@ export const link = internalMutation({
     const current = must(await ctx.db.get(known._id), `account ${known._id} is gone`);
     const shown = current.deletedAtMs !== null || current.profile !== null ? null : email;
     await ctx.db.patch(known._id, {
+      source: current.source === "event" ? "sign_in" : current.source,
       kindeUserId,
       customerId: customerId ?? current.customerId,
       email: shown ?? current.email,

@@ -163,8 +163,10 @@ test("an account that an event made has its limit after the first sign-in", asyn
   await rest();
   expect(await stateOf(customer)).toMatchObject({ planKey: PRO });
   const user = backend.as({ subject: customer.userId });
+  expect(await user.query("signIn:me", {})).toBeNull();
   const entered = await Promise.all([1, 2, 3].map(() => user.action("signIn:enter", {})));
   expect(new Set(entered.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  expect(await user.query("signIn:me", {})).toMatchObject({ planKey: PRO });
   expect(await backend.readAll("limits")).toMatchObject([{ limitUnits: 100_000, planKey: PRO }]);
   expect(await backend.readAll("accounts")).toMatchObject([{ email: "ada@example.com" }]);
 });
