@@ -2,7 +2,16 @@ import { describe, expect, test } from "vitest";
 import { createApiKey, hashApiKey, readCredential } from "../../lib/server/api-keys.ts";
 import { routes } from "../../lib/server/api/router.ts";
 import { API_KEY, SERVER_SECRET, apiHarness } from "./helpers/api.ts";
-import { ACCOUNT_ID, ENTRY_ID, JOB_ID, KEY_ID, LINK_ID, REVIEW_ID } from "./helpers/samples.ts";
+import {
+  ACCOUNT_ID,
+  ENTRY_ID,
+  EVENT_ID,
+  JOB_ID,
+  KEY_ID,
+  LINK_ID,
+  REMINDER_ID,
+  REVIEW_ID,
+} from "./helpers/samples.ts";
 
 const api = await apiHarness();
 
@@ -13,7 +22,9 @@ const fill = (path: string): string =>
     .replace("{keyId}", KEY_ID)
     .replace("{linkId}", LINK_ID)
     .replace("{reviewId}", REVIEW_ID)
-    .replace("{entryId}", ENTRY_ID);
+    .replace("{entryId}", ENTRY_ID)
+    .replace("{eventId}", EVENT_ID)
+    .replace("{reminderId}", REMINDER_ID);
 
 const guarded = routes.filter((route) => route.path !== "/openapi.json");
 
