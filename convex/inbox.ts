@@ -5,6 +5,7 @@ import { decideIntake, eventKeyOf, type StoredIdentity } from "../lib/inbox/inta
 import { readEvent } from "../lib/inbox/read-event";
 import { newProgress, withCopy } from "../lib/inbox/worker";
 import { must } from "../lib/shared/assert";
+import { SECOND_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { MutationCtx } from "./_generated/server";
@@ -30,12 +31,30 @@ export const deliver = serverMutation({
     flags: v.array(deliveryFlagValidator),
   }),
   handler: async (ctx, delivery) => {
-    const { kind, flags, isDue } = await store(ctx, delivery, Date.now());
+    const nowMs = Date.now();
+    const isAwake = await wakesSoon(ctx, nowMs);
+    const { kind, flags, isDue } = await store(ctx, delivery, nowMs);
     // A copy that brings nothing forward starts nothing either: a burst of them must not wake the worker each time.
-    if (isDue) await ctx.scheduler.runAfter(0, internal.inboxWorker.kick, {});
+    if (isDue && !isAwake) await ctx.scheduler.runAfter(0, internal.inboxWorker.kick, {});
     return { kind, flags: [...flags] };
   },
 });
+
+/** A kick is at work within this time. An older event that still waits has lost its own. */
+const KICK_MS = 2 * SECOND_MS;
+
+/**
+ * The worker was woken for another event a moment ago and has not claimed it yet. Its claim then comes after this
+ * transaction, or the two conflict, so it finds what is stored here as well: a burst wakes the worker once, not once
+ * an event. Only up to the oldest due event is read, so deliveries do not conflict with each other's rows.
+ */
+async function wakesSoon(ctx: MutationCtx, nowMs: number): Promise<boolean> {
+  const oldest = await ctx.db
+    .query("inboxEvents")
+    .withIndex("by_due", (q) => q.gte("nextAttemptAtMs", 0).lte("nextAttemptAtMs", nowMs))
+    .first();
+  return oldest !== null && oldest.attempts === 0 && oldest.receivedAtMs > nowMs - KICK_MS;
+}
 
 export interface StoredDelivery {
   readonly kind: "stored" | "copy";

@@ -98,7 +98,7 @@ export default defineSchema({
     ["inboxEventId", "part"],
   ),
 
-  /** One row for every delivery. Written by inbox.ts; removed by the purge after 90 days. */
+  /** One row for every delivery, kept for good: it is the evidence of what arrived and when. Written by inbox.ts. */
   receipts: defineTable({
     inboxEventId: v.id("inboxEvents"),
     webhookId: v.union(v.string(), v.null()),

@@ -55,6 +55,27 @@ describe("deliveries", () => {
     expect(await receipts()).toHaveLength(10);
   });
 
+  test("a burst wakes the worker and all of it is applied, without the cron", async () => {
+    const burst = Array.from({ length: 60 }, (_, index) =>
+      changed(`event_${index}`, index, PRO, { customer_id: `customer_${index}`, user_id: `kp_${index}` }),
+    );
+    const rounds = [burst.slice(0, 20), burst.slice(20, 40), burst.slice(40)];
+    for (const round of rounds) await Promise.all(round.map((event) => deliver(backend, event)));
+    await settle(backend);
+    expect(new Set((await events()).map(({ status }) => status))).toEqual(new Set(["applied"]));
+    expect(await events()).toHaveLength(60);
+  });
+
+  test("an event stored while one that is waiting has lost its worker wakes the worker itself", async () => {
+    await deliver(backend, changed("event_1", 0, PRO));
+    // Its kick is gone: claimed by a worker that stopped.
+    expect(await backend.mutation("inboxWorker:claim", {})).toHaveLength(1);
+    await deliver(backend, changed("event_2", 1, STARTER));
+    await settle(backend);
+    const byKey = Object.fromEntries((await events()).map(({ eventKey, status }) => [eventKey, status]));
+    expect(byKey).toEqual({ "event:event_1": "processing", "event:event_2": "applied" });
+  });
+
   test("C28: another webhook-id or none is a copy; another event under one webhook-id is its own, and flagged", async () => {
     const event = paid("event_1", 0);
     await deliver(backend, event, "wh_1");
