@@ -1,4 +1,5 @@
 import { ConnectionState } from "./connection-state.tsx";
+import { SignOut } from "./sign-out.tsx";
 
 /** The bar above every screen behind the sign-in. */
 export function SiteHeader(props: {
@@ -36,9 +37,7 @@ export function SiteHeader(props: {
         <p className="ml-auto max-w-full truncate text-sm text-muted" title={props.email ?? undefined}>
           {props.name}
         </p>
-        <a href="/api/auth/logout" className="text-sm text-accent underline underline-offset-4">
-          Sign out
-        </a>
+        <SignOut />
       </div>
     </header>
   );

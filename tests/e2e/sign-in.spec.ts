@@ -1,4 +1,17 @@
+import type { BrowserContext } from "@playwright/test";
 import { expect, figure, signIn, signUp, test } from "./stack.ts";
+
+async function tokenCookies(context: BrowserContext): Promise<string[]> {
+  return (await context.cookies()).map(({ name }) => name).filter((name) => /token/.test(name));
+}
+
+function gate(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((open) => {
+    resolve = open;
+  });
+  return { promise, resolve };
+}
 
 test("a screen that was asked for before the sign-in is where it ends", async ({ page, stack }) => {
   await signUp(page, stack, { target: "/app?from=mail" });
@@ -21,10 +34,39 @@ test("signing out ends the session here and asks again for the next one", async 
   const person = await signUp(page, stack);
   await page.getByRole("link", { name: "Sign out" }).click();
   await page.waitForURL(`${stack.siteUrl}/`);
-  const names = (await context.cookies()).map(({ name }) => name);
-  expect(names.filter((name) => /token/.test(name))).toEqual([]);
+  expect(await tokenCookies(context)).toEqual([]);
   await signIn(page, stack, person);
   await expect(figure(page, "Limit")).toHaveText("10,000");
+});
+
+test("a renewal that is on its way in another tab does not bring the session back", async ({
+  page,
+  context,
+  stack,
+}) => {
+  await signUp(page, stack);
+  const other = await context.newPage();
+  const asked = gate();
+  const goesOn = gate();
+  const answered = gate();
+  await other.route("**/api/session", async (route) => {
+    if (route.request().postDataJSON().force !== true) return route.continue();
+    const response = await route.fetch();
+    asked.resolve();
+    await goesOn.promise;
+    await route.fulfill({ response });
+    answered.resolve();
+  });
+  await other.goto(`${stack.siteUrl}/app`);
+  await asked.promise;
+  await page.getByRole("link", { name: "Sign out" }).click();
+  // Long enough to be signed out, were the answer not waited for.
+  await page.waitForURL(`${stack.siteUrl}/`, { timeout: 3_000 }).catch(() => undefined);
+  goesOn.resolve();
+  await answered.promise;
+  await page.waitForURL(`${stack.siteUrl}/`);
+  expect(await tokenCookies(context)).toEqual([]);
+  await expect(other.getByText("Your session has ended")).toBeVisible();
 });
 
 test("nobody is sent to another site after the sign-in", async ({ page, stack }) => {
