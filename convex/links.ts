@@ -21,7 +21,7 @@ const STATS_SPAN_HOURS_MAX = 31 * 24;
 
 const NOT_FOUND = { kind: "not_found" as const };
 
-const linkValidator = v.object({
+export const linkValidator = v.object({
   id: v.string(),
   code: v.string(),
   url: v.string(),
@@ -247,7 +247,7 @@ function inactiveSince(link: Doc<"links">, shallBeActive: boolean): number | nul
   return shallBeActive ? null : (link.inactiveSinceMs ?? Date.now());
 }
 
-async function view(ctx: Pick<QueryCtx, "db">, link: Doc<"links">): Promise<LinkView> {
+export async function view(ctx: Pick<QueryCtx, "db">, link: Doc<"links">): Promise<LinkView> {
   const { _id: id, code, location, displayHost, title, capUnits, overCapLocation, createdAtMs } = link;
   return {
     id,

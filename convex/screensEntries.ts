@@ -1,0 +1,79 @@
+import { mergedStream, stream } from "convex-helpers/server/stream";
+import { v } from "convex/values";
+
+import { FEATURE_TOKENS } from "../lib/gate/types";
+import { cycleAt, cycleByName } from "../lib/ledger/cycle";
+import { FEATURE_CLICKS } from "../lib/ledger/meter";
+import type { Doc } from "./_generated/dataModel";
+import { entryReader, type EntryView, entryViewValidator } from "./entryRows";
+import { accountQuery, refuse } from "./functions";
+import schema from "./schema";
+
+/** The ledger as its screen shows it: the newest row first, which `entries.list` of the API does not have. */
+
+const PAGE = 25;
+/** A page looks through this many rows at most; one with a filter may be short and still have a next one. */
+const ROWS_READ_MAX = 1_000;
+
+export const recent = accountQuery({
+  scope: "usage:read",
+  args: {
+    /** The name of a cycle. Left out: the current one. */
+    cycle: v.optional(v.string()),
+    feature: v.optional(v.union(v.literal(FEATURE_CLICKS), v.literal(FEATURE_TOKENS))),
+    /** Also the rows that count for nothing. */
+    all: v.boolean(),
+    linkId: v.optional(v.string()),
+    /** Part of the code of a link or of the key of a job, whatever its case. */
+    text: v.optional(v.string()),
+    cursor: v.union(v.string(), v.null()),
+  },
+  returns: v.object({
+    cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
+    entries: v.array(entryViewValidator),
+    cursor: v.union(v.string(), v.null()),
+  }),
+  handler: async (ctx, { cycle: named, feature, all, linkId, text, cursor }) => {
+    const { account, accountId } = ctx.principal;
+    const cycle =
+      named === undefined
+        ? cycleAt(account.cycleAnchorMs, Date.now())
+        : (cycleByName(account.cycleAnchorMs, named) ??
+          refuse("invalid", "cycle is not the name of a cycle"));
+    const view = entryReader(ctx);
+    const features = feature === undefined ? [FEATURE_CLICKS, FEATURE_TOKENS] : [feature];
+    const rows = mergedStream(
+      features.map((one) =>
+        stream(ctx.db, schema)
+          .query("entries")
+          .withIndex("by_account_feature_cycle", (q) =>
+            q.eq("accountId", accountId).eq("feature", one).eq("cycle", cycle.name),
+          )
+          .order("desc"),
+      ),
+      ["atMs", "_creationTime"],
+    ).filterWith(async (row) => {
+      if (!(all || row.units !== 0) || !isOfLink(row, linkId)) return false;
+      return (
+        text === undefined ||
+        nameOf(await view(row))
+          .toLowerCase()
+          .includes(text.toLowerCase())
+      );
+    });
+    const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
+    const entries = [];
+    for (const row of page.page) entries.push(await view(row));
+    const { name, startMs, endMs } = cycle;
+    return { cycle: { name, startMs, endMs }, entries, cursor: page.isDone ? null : page.continueCursor };
+  },
+});
+
+function isOfLink({ origin }: Doc<"entries">, linkId: string | undefined): boolean {
+  return linkId === undefined || (origin.kind === "click" && origin.linkId === linkId);
+}
+
+/** What an entry is known by: the code, the key, or what it corrects. */
+function nameOf({ key, origin }: EntryView): string {
+  return origin.kind === "click" ? origin.code : origin.kind === "job" ? origin.jobKey : key;
+}
