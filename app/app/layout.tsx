@@ -1,22 +1,32 @@
 import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import type { ReactNode } from "react";
-import { Live } from "../components/live.tsx";
-import { SiteHeader } from "../components/site-header.tsx";
-import { readSession } from "../session.ts";
 import { AccountGate } from "../components/account-gate.tsx";
+import { AppShell } from "../components/app-shell.tsx";
+import { Live } from "../components/live.tsx";
+import type { NavSection } from "../components/nav-links.tsx";
+import { readSession } from "../session.ts";
 
 export const metadata: Metadata = { title: "Your account" };
+
+const SECTIONS: readonly NavSection[] = [
+  { href: "/app", name: "Usage", icon: "gauge" },
+  { href: "/app/jobs", name: "Jobs", icon: "play" },
+  { href: "/app/links", name: "Links", icon: "link" },
+  { href: "/app/entries", name: "Entries", icon: "receipt" },
+  { href: "/app/plan", name: "Plan", icon: "card" },
+  { href: "/app/keys", name: "API keys", icon: "key" },
+];
 
 export default async function CustomerLayout({ children }: { children: ReactNode }) {
   const session = await readSession();
   if (session === null) redirect("/api/auth/login?post_login_redirect_url=/app");
+  const { name, email, isOperator } = session;
   return (
     <Live convexUrl={process.env.CONVEX_URL ?? ""}>
-      <SiteHeader name={session.name} email={session.email} isOperator={session.isOperator} current="app" />
-      <main id="main" className="mx-auto flex max-w-5xl flex-col gap-8 px-4 py-8 sm:px-6">
+      <AppShell name={name} email={email} isOperator={isOperator} current="app" sections={SECTIONS}>
         <AccountGate home="/app">{children}</AccountGate>
-      </main>
+      </AppShell>
     </Live>
   );
 }

@@ -1,16 +1,8 @@
-import { JobsPanel } from "./jobs-panel.tsx";
-import { KeysPanel } from "./keys-panel.tsx";
-import { StartJob } from "./start-job.tsx";
-import { UsagePanel } from "./usage-panel.tsx";
+import type { Metadata } from "next";
+import { UsageScreen } from "./usage-screen.tsx";
 
-export default function AccountPage() {
-  return (
-    <>
-      <h1 className="text-2xl font-semibold tracking-tight">Your account</h1>
-      <UsagePanel />
-      <StartJob />
-      <JobsPanel />
-      <KeysPanel />
-    </>
-  );
+export const metadata: Metadata = { title: "Usage" };
+
+export default function UsagePage() {
+  return <UsageScreen />;
 }

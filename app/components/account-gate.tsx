@@ -3,7 +3,9 @@
 import { useAction, useConvexAuth, useQuery } from "convex/react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { api } from "../../convex/_generated/api";
-import { buttonClass, Loading } from "./panel.tsx";
+import { Button, buttonClass } from "./button.tsx";
+import { Notice } from "./notice.tsx";
+import { Loading } from "./states.tsx";
 
 /** Shows the screens of an account once there is one: the first sign-in makes it, in whichever tab is first. */
 export function AccountGate({ home, children }: { home: "/app" | "/ops"; children: ReactNode }) {
@@ -28,15 +30,17 @@ export function AccountGate({ home, children }: { home: "/app" | "/ops"; childre
   if (me) return children;
   if (isMissing && hasFailed) {
     return (
-      <div role="alert" className="flex flex-col items-start gap-3">
-        <p>Your account could not be set up. Nothing is lost; try again.</p>
-        <button type="button" className={buttonClass} onClick={() => setHasFailed(false)}>
-          Try again
-        </button>
-      </div>
+      <Notice
+        isNews
+        tone="bad"
+        title="Your account could not be set up"
+        next={<Button onClick={() => setHasFailed(false)}>Try again</Button>}
+      >
+        Nothing is lost.
+      </Notice>
     );
   }
-  return <Loading what={isMissing ? "your new account" : "your account"} />;
+  return <Loading what={isMissing ? "your new account" : "your account"} rows={6} />;
 }
 
 function SessionOver({ home }: { home: string }) {
@@ -44,7 +48,7 @@ function SessionOver({ home }: { home: string }) {
     <div role="alert" className="flex flex-col items-start gap-3">
       <h1 className="text-xl font-semibold">Your session has ended</h1>
       <p className="text-muted">Sign in again to go on where you were.</p>
-      <a href={`/api/auth/login?post_login_redirect_url=${home}`} className={buttonClass}>
+      <a href={`/api/auth/login?post_login_redirect_url=${home}`} className={buttonClass("primary")}>
         Sign in
       </a>
     </div>

@@ -1,5 +1,7 @@
 "use client";
 
+import { LogOut } from "lucide-react";
+import { buttonClass } from "./button.tsx";
 import { signOut } from "./session-token.ts";
 
 const HREF = "/api/auth/logout";
@@ -9,13 +11,15 @@ export function SignOut() {
   return (
     <a
       href={HREF}
-      className="text-sm text-accent underline underline-offset-4"
+      aria-label="Sign out"
+      title="Sign out"
+      className={buttonClass("ghost", "sm")}
       onClick={(event) => {
         event.preventDefault();
         void signOut(HREF);
       }}
     >
-      Sign out
+      <LogOut aria-hidden className="size-4" />
     </a>
   );
 }

@@ -1,15 +1,35 @@
 "use client";
 
-import { useEffect, useState } from "react";
+import { useSyncExternalStore } from "react";
 
-/** The reader's clock, once a second, for ages and countdowns. Null before hydration. */
+/** One clock for the whole page, once a second, while anybody looks at it. */
+let nowMs: number | null = null;
+let timer: ReturnType<typeof setInterval> | null = null;
+const listeners = new Set<() => void>();
+
+function tick(): void {
+  nowMs = Date.now();
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(tick, 1000);
+  // A clock that stood still tells the time of its last tick.
+  nowMs = Date.now();
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0 || timer === null) return;
+    clearInterval(timer);
+    timer = null;
+  };
+}
+
+/** The reader's clock for ages and countdowns. Null before hydration. */
 export function useNow(): number | null {
-  const [nowMs, setNowMs] = useState<number | null>(null);
-  useEffect(() => {
-    const tick = () => setNowMs(Date.now());
-    tick();
-    const timer = setInterval(tick, 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return nowMs;
+  return useSyncExternalStore(
+    subscribe,
+    () => nowMs,
+    () => null,
+  );
 }

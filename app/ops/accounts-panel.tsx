@@ -3,7 +3,8 @@
 import { useQuery } from "convex/react";
 import { api } from "../../convex/_generated/api";
 import { formatInstant } from "../components/format.ts";
-import { Loading, Panel } from "../components/panel.tsx";
+import { Panel } from "../components/panel.tsx";
+import { Loading } from "../components/states.tsx";
 import { useNow } from "../components/use-now.ts";
 
 const ACCOUNTS_SHOWN = 50;

@@ -4,7 +4,9 @@ import { useAction, useQuery } from "convex/react";
 import { useState } from "react";
 import { api } from "../../convex/_generated/api";
 import { formatDuration } from "../components/format.ts";
-import { buttonClass, Loading, Panel } from "../components/panel.tsx";
+import { Button } from "../components/button.tsx";
+import { Panel } from "../components/panel.tsx";
+import { Loading } from "../components/states.tsx";
 import { useNow } from "../components/use-now.ts";
 
 /** The periodic workers: when each last ran well, live. */
@@ -28,9 +30,9 @@ export function HealthPanel() {
       id="health"
       title="Background workers"
       aside={
-        <button type="button" className={buttonClass} onClick={() => void onSweep()}>
+        <Button size="sm" onClick={() => void onSweep()}>
           Sweep now
-        </button>
+        </Button>
       }
     >
       <p role="status" className="text-sm text-muted">

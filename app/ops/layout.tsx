@@ -1,12 +1,15 @@
 import type { Metadata } from "next";
 import { notFound, redirect } from "next/navigation";
 import type { ReactNode } from "react";
+import { AppShell } from "../components/app-shell.tsx";
 import { AccountGate } from "../components/account-gate.tsx";
 import { Live } from "../components/live.tsx";
-import { SiteHeader } from "../components/site-header.tsx";
+import type { NavSection } from "../components/nav-links.tsx";
 import { readSession } from "../session.ts";
 
 export const metadata: Metadata = { title: "Operations" };
+
+const SECTIONS: readonly NavSection[] = [{ href: "/ops", name: "Overview", icon: "activity" }];
 
 /** proxy.ts has answered 403 to others already; a page that is reached past it must not be open either. */
 export default async function OperatorLayout({ children }: { children: ReactNode }) {
@@ -15,10 +18,9 @@ export default async function OperatorLayout({ children }: { children: ReactNode
   if (!session.isOperator) notFound();
   return (
     <Live convexUrl={process.env.CONVEX_URL ?? ""}>
-      <SiteHeader name={session.name} email={session.email} isOperator current="ops" />
-      <main id="main" className="mx-auto flex max-w-5xl flex-col gap-8 px-4 py-8 sm:px-6">
+      <AppShell name={session.name} email={session.email} isOperator current="ops" sections={SECTIONS}>
         <AccountGate home="/ops">{children}</AccountGate>
-      </main>
+      </AppShell>
     </Live>
   );
 }

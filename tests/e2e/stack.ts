@@ -57,16 +57,45 @@ export async function signIn(page: Page, stack: TempStack, person: Person): Prom
   await page.waitForURL(`${stack.siteUrl}/app`);
 }
 
+/** Opens a section of the account by its link, as a person would. */
+export async function open(
+  page: Page,
+  section: "Usage" | "Jobs" | "Links" | "Entries" | "Plan" | "API keys",
+) {
+  await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: section }).click();
+  await expect(page.getByRole("heading", { level: 1, name: section })).toBeVisible();
+}
+
 /** One of the figures beside the usage bar. */
 export function figure(page: Page, name: "Used" | "Held" | "Free" | "Limit") {
   return page.locator("dt", { hasText: new RegExp(`^${name}$`) }).locator("xpath=following-sibling::dd");
 }
 
-/** Starts a job on the screen. */
-export async function startJob(page: Page, units: number, stepUnits: number): Promise<void> {
+export interface JobForm {
+  readonly units: number;
+  readonly stepUnits: number;
+  readonly steps?: number;
+  /** As the choice says it, such as "every 5 s". */
+  readonly pace?: string;
+}
+
+/** Fills the form of the jobs screen, which has to be open. */
+export async function fillJob(page: Page, { units, stepUnits, steps, pace }: JobForm): Promise<void> {
   await page.getByLabel("Tokens to hold").fill(String(units));
-  await page.getByLabel(/Tokens each of/).fill(String(stepUnits));
+  await page.getByLabel("Tokens each step").fill(String(stepUnits));
+  if (steps !== undefined) await page.getByLabel("Steps", { exact: true }).fill(String(steps));
+  if (pace !== undefined) await page.getByLabel("A step", { exact: true }).selectOption(pace);
+}
+
+/** Starts a job on the jobs screen, which has to be open. */
+export async function startJob(page: Page, form: JobForm): Promise<void> {
+  await fillJob(page, form);
   await page.getByRole("button", { name: "Start the job" }).click();
+}
+
+/** A running or just ended job of the jobs screen. */
+export function liveJob(page: Page) {
+  return page.getByRole("region", { name: "At work" }).getByRole("listitem");
 }
 
 /** Everything the page's console calls an error; a clean run leaves it empty. */

@@ -1,0 +1,104 @@
+"use client";
+
+import { useQuery } from "convex/react";
+import type { FunctionArgs } from "convex/server";
+import { ReceiptText } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../../convex/_generated/api";
+import type { EntryView } from "../../../convex/entryRows.ts";
+import { Badge } from "../../components/badge.tsx";
+import { Button } from "../../components/button.tsx";
+import { Pager } from "../../components/list-controls.tsx";
+import { Empty, Loading } from "../../components/states.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Instant } from "../../components/time.tsx";
+import { useKept } from "../../components/use-kept.ts";
+import { usePages } from "../../components/use-pages.ts";
+import { formatUnits } from "../../components/format.ts";
+import { CLICK_CLASSES } from "../links/click-classes.ts";
+import { WhyDialog } from "./why-dialog.tsx";
+
+export type EntryFilter = Omit<FunctionArgs<typeof api.screensEntries.recent>, "cursor">;
+
+const columnsOf = (onWhy: (entry: EntryView) => void): readonly Column<EntryView>[] => [
+  { name: "When", cell: ({ atMs }) => <Instant ms={atMs} /> },
+  { name: "What", cell: ({ origin }) => <What origin={origin} /> },
+  { name: "Class", cell: (entry) => <ClassBadge entry={entry} /> },
+  {
+    name: "Billed",
+    isNumber: true,
+    cell: ({ units, feature }) => `${formatUnits(units)} ${units === 1 ? feature.slice(0, -1) : feature}`,
+  },
+  {
+    name: "Reason",
+    isActions: true,
+    cell: (entry) => (
+      <Button size="sm" onClick={() => onWhy(entry)}>
+        Why?
+      </Button>
+    ),
+  },
+];
+
+/** Entries that fit a filter, the newest first, live. */
+export function EntryList({ filter }: { filter: EntryFilter }) {
+  const pages = usePages(JSON.stringify(filter));
+  const page = useKept(useQuery(api.screensEntries.recent, { ...filter, cursor: pages.cursor }));
+  const [asked, setAsked] = useState<EntryView | null>(null);
+  const [isAsked, setIsAsked] = useState(false);
+  const columns = columnsOf((entry) => {
+    setAsked(entry);
+    setIsAsked(true);
+  });
+  if (page === undefined) return <Loading what="the entries" rows={5} />;
+
+  return (
+    <>
+      {page.entries.length > 0 ? (
+        <Table label="Entries" columns={columns} rows={page.entries} keyOf={({ id }) => id} />
+      ) : (
+        <Empty icon={ReceiptText} title={page.cursor === null ? "No entry" : "No entry on this page"}>
+          {page.cursor === null
+            ? "Nothing that fits was counted in this cycle. A job is booked when it ends, a click within a second."
+            : "The rows looked through do not fit; older ones may."}
+        </Empty>
+      )}
+      <Pager pages={pages} nextCursor={page.cursor} what="entries" />
+      <WhyDialog entry={asked} isOpen={isAsked} onClose={() => setIsAsked(false)} />
+    </>
+  );
+}
+
+function What({ origin }: { origin: EntryView["origin"] }) {
+  switch (origin.kind) {
+    case "click":
+      return (
+        <span className="block max-w-64 truncate">
+          Click on <span className="font-mono">/{origin.code}</span>
+        </span>
+      );
+    case "job":
+      return (
+        <span className="block max-w-64 truncate" title={origin.jobKey}>
+          Job <span className="font-mono text-xs">{origin.jobKey}</span>
+        </span>
+      );
+    case "move":
+      return "Moved to the meter of another agreement";
+    case "take_back":
+      return "Taken back";
+    case "carry_over":
+      return "Carried over to this cycle";
+    case "write_off":
+      return "Written off";
+  }
+}
+
+function ClassBadge({ entry: { origin, units } }: { entry: EntryView }) {
+  if (origin.kind === "click") {
+    const { name, tone } = CLICK_CLASSES[origin.class];
+    return <Badge tone={tone}>{name}</Badge>;
+  }
+  if (origin.kind !== "job") return <Badge tone="accent">Correction</Badge>;
+  return units > 0 ? <Badge tone="good">Billed</Badge> : <Badge>Nothing used</Badge>;
+}

@@ -1,0 +1,66 @@
+"use client";
+
+import { useQuery } from "convex/react";
+import type { ReactNode } from "react";
+import { api } from "../../../convex/_generated/api";
+import type { EntryView } from "../../../convex/entryRows.ts";
+import { whyText } from "../../../lib/ledger/why.ts";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { formatInstant } from "../../components/format.ts";
+import { Loading } from "../../components/states.tsx";
+
+/** "Why was this billed": from the row to the bill, in sentences, and the facts behind them. */
+export function WhyDialog(props: { entry: EntryView | null; isOpen: boolean; onClose: () => void }) {
+  return (
+    <Dialog isOpen={props.isOpen} onClose={props.onClose} title="Why was this billed?">
+      {props.entry !== null && <Why entryId={props.entry.id} />}
+    </Dialog>
+  );
+}
+
+function Why({ entryId }: { entryId: string }) {
+  const found = useQuery(api.entries.why, { entryId });
+  if (found === undefined) return <Loading what="the reasons" />;
+  if (found === null) return <p className="text-sm">This entry is not there any more.</p>;
+  const { entry, facts } = found;
+  const { agreementId, feature, cycle, origin } = entry;
+  // The account is the reader; its id adds nothing to the words.
+  const meter = { accountId: "", agreementId, feature, cycle };
+  const { title, reasons } = whyText({ ...facts, entry, meter }, formatInstant);
+  return (
+    <div className="flex flex-col gap-4 text-sm">
+      <p className="text-base font-semibold">{title}</p>
+      <ol className="flex list-decimal flex-col gap-2 pl-5 marker:text-muted">
+        {reasons.map((reason) => (
+          <li key={reason} className="pl-1 break-words">
+            {reason}
+          </li>
+        ))}
+      </ol>
+      <dl className="flex flex-col gap-1.5 border-t border-line pt-4 text-xs">
+        {origin.kind === "click" && (
+          <>
+            <Fact name="Agent">{origin.agent ?? "none sent"}</Fact>
+            <Fact name="Came from">{origin.referrer ?? "not said"}</Fact>
+          </>
+        )}
+        <Fact name="Entry">
+          <span className="font-mono">{entry.id}</span>
+        </Fact>
+      </dl>
+      <div>
+        <CopyButton text={entry.id} label="Copy the entry's id" />
+      </div>
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="grid grid-cols-[6rem_minmax(0,1fr)] gap-3">
+      <dt className="text-muted">{name}</dt>
+      <dd className="break-words">{children}</dd>
+    </div>
+  );
+}

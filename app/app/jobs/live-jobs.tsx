@@ -1,0 +1,51 @@
+"use client";
+
+import { useQuery } from "convex/react";
+import { useState } from "react";
+import { api } from "../../../convex/_generated/api";
+import { Panel } from "../../components/panel.tsx";
+import { useNow } from "../../components/use-now.ts";
+import { LiveJob } from "./live-job.tsx";
+
+/** A job stays in sight for this long after its end, so that one can read how it ended. */
+const ENDED_SHOWN_MS = 60_000;
+const CARDS_MAX = 10;
+
+/** Running jobs, and those that have just ended. */
+export function LiveJobs() {
+  const usage = useQuery(api.gate.usage, {});
+  const newest = useQuery(api.gate.listJobs, { cursor: null, limit: CARDS_MAX });
+  const nowMs = useNow();
+  const [openedAtMs] = useState(() => Date.now());
+  // Whose worker was taken away here; the job itself cannot tell that apart from a slow one.
+  const [killed, setKilled] = useState<ReadonlySet<string>>(new Set());
+  if (usage === undefined || newest === undefined || nowMs === null) return null;
+
+  // What ended before the screen was opened is in the list below.
+  const sinceMs = Math.max(openedAtMs, nowMs - ENDED_SHOWN_MS);
+  const ended = newest.jobs.filter(({ endedAtMs }) => endedAtMs !== null && endedAtMs >= sinceMs);
+  const shown = [...usage.running, ...ended]
+    .toSorted((one, other) => other.startedAtMs - one.startedAtMs || (one.key < other.key ? -1 : 1))
+    .slice(0, CARDS_MAX);
+  if (shown.length === 0) return null;
+  const more = usage.running.length + ended.length - shown.length;
+  return (
+    <Panel
+      id="live"
+      title="At work"
+      about="Live. A worker that is taken away charges nothing more; within 15 s after its lease the sweeper gives the hold back."
+    >
+      <ul className="grid gap-3 lg:grid-cols-2">
+        {shown.map((job) => (
+          <LiveJob
+            key={job.id}
+            job={job}
+            isKilled={killed.has(job.id)}
+            onKilled={() => setKilled((before) => new Set([...before, job.id]))}
+          />
+        ))}
+      </ul>
+      {more > 0 && <p className="text-sm text-muted">{more} more in the list below.</p>}
+    </Panel>
+  );
+}

@@ -1,0 +1,63 @@
+"use client";
+
+import { refusalText } from "../../../lib/gate/refusal-text.ts";
+import { ButtonLink } from "../../components/button.tsx";
+import { formatInstant, formatUnits } from "../../components/format.ts";
+import { Notice } from "../../components/notice.tsx";
+import type { Admission } from "./use-admission.ts";
+
+export type Outcome = Admission | { readonly kind: "broken" };
+
+/** What came of the last press: how many started, and for the others what happened, the numbers, and what to do. */
+export function StartOutcome({ outcomes }: { outcomes: readonly Outcome[] }) {
+  const started = outcomes.filter((outcome) => outcome.kind === "admitted");
+  const refused = outcomes.filter((outcome) => outcome.kind === "refused");
+  const broken = outcomes.filter((outcome) => outcome.kind === "broken");
+  // Those that were refused for the same reason saw other numbers each; the last saw them all.
+  const byCode = new Map(refused.map(({ refusal }) => [refusal.code, refusal]));
+  return (
+    <div role="status" className="flex flex-col gap-2 empty:hidden">
+      {started.length > 0 && (
+        <Notice
+          tone="good"
+          title={outcomes.length === 1 ? "Started" : `${started.length} of ${outcomes.length} started`}
+        >
+          {formatUnits(started.reduce((units, { job }) => units + job.heldUnits, 0))} tokens are held for{" "}
+          {started.length === 1 ? "it" : "them"}.
+        </Notice>
+      )}
+      {[...byCode.values()].map((refusal) => {
+        const { title, detail, next } = refusalText(refusal, formatInstant);
+        const count = refused.filter((outcome) => outcome.refusal.code === refusal.code).length;
+        return (
+          <Notice
+            key={refusal.code}
+            tone={refusal.code === "held_by_running_jobs" ? "warn" : "bad"}
+            title={
+              outcomes.length === 1 ? title : `${count} of ${outcomes.length} refused: ${title.toLowerCase()}`
+            }
+            next={
+              <div className="flex flex-col items-start gap-2">
+                <span>{next}</span>
+                {refusal.code === "limit_reached" && (
+                  <ButtonLink href="/app/plan" size="sm">
+                    See the plans
+                  </ButtonLink>
+                )}
+              </div>
+            }
+          >
+            {detail}
+          </Notice>
+        );
+      })}
+      {broken.length > 0 && (
+        <Notice
+          tone="bad"
+          title={broken.length === 1 ? "No answer came" : `No answer came for ${broken.length}`}
+          next="Press again: the same jobs are asked for, so none can start twice."
+        />
+      )}
+    </div>
+  );
+}

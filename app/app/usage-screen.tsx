@@ -1,0 +1,142 @@
+"use client";
+
+import { useAction, useQuery } from "convex/react";
+import { RefreshCw } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { api } from "../../convex/_generated/api";
+import { ButtonLink, Button } from "../components/button.tsx";
+import { formatUnits } from "../components/format.ts";
+import { MeterBar, MeterMark } from "../components/meter-bar.tsx";
+import { Figure, Figures, Panel, ScreenHead } from "../components/panel.tsx";
+import { Loading } from "../components/states.tsx";
+import { Ago, Countdown, Instant, ZoneName } from "../components/time.tsx";
+import { toast } from "../components/toast.tsx";
+import { FirstSteps } from "./first-steps.tsx";
+import { HoldList } from "./hold-list.tsx";
+import { LimitNotice } from "./limit-notice.tsx";
+import { planName } from "./plan/plans.ts";
+import { UsageChart } from "./usage-chart.tsx";
+
+/** What is used, held and free of the token limit in this cycle, live. */
+export function UsageScreen() {
+  const usage = useQuery(api.gate.usage, {});
+  const me = useQuery(api.signIn.me, {});
+  const limitUnits = usage?.limit?.limitUnits ?? null;
+  return (
+    <>
+      <ScreenHead
+        title="Usage"
+        action={
+          <ButtonLink href="/app/jobs" look="primary">
+            Start a job
+          </ButtonLink>
+        }
+      >
+        Tokens of this billing cycle. A job holds its part of the limit before it starts, and gives back what
+        it did not use.
+      </ScreenHead>
+      {usage !== undefined && <LimitNotice usage={usage} />}
+      <Panel
+        id="usage"
+        title="This cycle"
+        aside={
+          me?.planKey == null ? undefined : (
+            <p className="text-sm text-muted">
+              Plan <span className="font-medium text-ink">{planName(me.planKey)}</span>
+            </p>
+          )
+        }
+      >
+        {usage === undefined ? (
+          <Loading what="your usage" />
+        ) : (
+          <>
+            <MeterBar
+              label={`${formatUnits(usage.usedUnits)} tokens used and ${formatUnits(usage.heldUnits)} held of ${limitUnits === null ? "no known limit" : formatUnits(limitUnits)}`}
+              parts={[
+                { name: "used", units: usage.usedUnits, look: "used" },
+                { name: "held", units: usage.heldUnits, look: "held" },
+              ]}
+              whole={limitUnits}
+            />
+            <Figures>
+              <Figure name="Used" mark={<MeterMark look="used" />}>
+                {formatUnits(usage.usedUnits)}
+              </Figure>
+              <Figure name="Held" mark={<MeterMark look="held" />}>
+                {formatUnits(usage.heldUnits)}
+              </Figure>
+              <Figure name="Free" mark={<MeterMark look="free" />}>
+                {usage.limit === null ? "not known" : unitsOr(usage.freeUnits, "no limit")}
+              </Figure>
+              <Figure name="Limit">
+                {usage.limit === null ? "not known" : unitsOr(usage.limit.limitUnits, "no limit")}
+              </Figure>
+            </Figures>
+            <dl className="grid gap-x-8 gap-y-2 border-t border-line pt-4 text-sm sm:grid-cols-2">
+              <Fact name="Next reset">
+                <Instant ms={usage.cycle.endMs} /> (<ZoneName />
+                ), in <Countdown untilMs={usage.cycle.endMs} over="a moment" />
+              </Fact>
+              <Fact name="Limit read">
+                {usage.limit === null ? (
+                  "not read yet, or over 10 minutes ago"
+                ) : (
+                  <>
+                    <Ago ms={usage.limit.readAtMs} />
+                    {usage.limit.provider === "kinde" ? " from Kinde" : ", set by an operator"}
+                  </>
+                )}{" "}
+                <RefreshLimit />
+              </Fact>
+            </dl>
+          </>
+        )}
+      </Panel>
+      {usage !== undefined && usage.running.length > 0 && <HoldList running={usage.running} />}
+      <UsageChart limitUnits={limitUnits} />
+      <FirstSteps />
+    </>
+  );
+}
+
+const unitsOr = (units: number | null, none: string): string => (units === null ? none : formatUnits(units));
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-2">
+      <dt className="text-muted">{name}</dt>
+      <dd className="flex flex-wrap items-center gap-x-1">{children}</dd>
+    </div>
+  );
+}
+
+/** A limit is read when a job needs it; this reads it now, for somebody who has just changed the plan elsewhere. */
+function RefreshLimit() {
+  const refresh = useAction(api.limits.refreshNow);
+  const [isBusy, setIsBusy] = useState(false);
+
+  async function onRefresh() {
+    setIsBusy(true);
+    try {
+      const { kind } = await refresh({});
+      if (kind === "refreshed") toast.done("The limit was read again.");
+      else
+        toast.failed(
+          "The limit could not be read",
+          "The billing provider did not answer. The last one stays in use.",
+        );
+    } catch {
+      toast.failed("The limit could not be read", "No answer came. Try again.");
+    } finally {
+      setIsBusy(false);
+    }
+  }
+
+  return (
+    <Button look="ghost" size="sm" isBusy={isBusy} onClick={() => void onRefresh()}>
+      {!isBusy && <RefreshCw aria-hidden className="size-3.5" />}
+      Read now
+    </Button>
+  );
+}

@@ -1,0 +1,68 @@
+"use client";
+
+import { ChevronLeft, ChevronRight, Search } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { Button } from "./button.tsx";
+import { TextField } from "./field.tsx";
+import type { Pages } from "./use-pages.ts";
+
+/** The row above a list: search and filters. */
+export function ListControls({ children }: { children: ReactNode }) {
+  return <div className="flex flex-col gap-3 sm:flex-row sm:flex-wrap sm:items-end">{children}</div>;
+}
+
+/** Somebody who types is not asked for each letter. */
+const SETTLE_MS = 250;
+
+export function SearchField(props: { label: string; placeholder: string; onSearch: (text: string) => void }) {
+  const { onSearch } = props;
+  const [text, setText] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => onSearch(text.trim()), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [text, onSearch]);
+  return (
+    <div className="relative min-w-0 flex-1 sm:min-w-52">
+      <TextField
+        type="search"
+        hideLabel
+        label={props.label}
+        placeholder={props.placeholder}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        className="[&_input]:pl-9"
+      />
+      <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-muted" />
+    </div>
+  );
+}
+
+/** Back and forth between pages. Nothing while there is only one. */
+export function Pager({
+  pages,
+  nextCursor,
+  what,
+}: {
+  pages: Pages;
+  nextCursor: string | null;
+  what: string;
+}) {
+  if (pages.number === 1 && nextCursor === null) return null;
+  return (
+    <nav aria-label={`Pages of ${what}`} className="flex items-center justify-between gap-3">
+      <Button size="sm" disabled={pages.number === 1} onClick={pages.back}>
+        <ChevronLeft aria-hidden className="size-4" />
+        Newer
+      </Button>
+      <p className="text-sm text-muted tabular-nums">Page {pages.number}</p>
+      <Button
+        size="sm"
+        disabled={nextCursor === null}
+        onClick={() => nextCursor !== null && pages.forth(nextCursor)}
+      >
+        Older
+        <ChevronRight aria-hidden className="size-4" />
+      </Button>
+    </nav>
+  );
+}

@@ -1,0 +1,68 @@
+"use client";
+
+import {
+  Activity,
+  CreditCard,
+  Gauge,
+  KeyRound,
+  Link2,
+  type LucideIcon,
+  Play,
+  ReceiptText,
+  Users,
+} from "lucide-react";
+import Link from "next/link";
+import { usePathname } from "next/navigation";
+import { useEffect, useRef } from "react";
+
+/** Icons by name: the sections come from the server, which cannot hand over components. */
+const ICONS = {
+  activity: Activity,
+  gauge: Gauge,
+  play: Play,
+  link: Link2,
+  receipt: ReceiptText,
+  card: CreditCard,
+  key: KeyRound,
+  users: Users,
+} as const satisfies Record<string, LucideIcon>;
+
+export interface NavSection {
+  readonly href: string;
+  readonly name: string;
+  readonly icon: keyof typeof ICONS;
+}
+
+export function NavLinks({ sections }: { sections: readonly NavSection[] }) {
+  const path = usePathname();
+  // The section of a screen below it is the longest that its address begins with.
+  const current = sections
+    .filter(({ href }) => path === href || path.startsWith(`${href}/`))
+    .reduce((longest, { href }) => (href.length > longest.length ? href : longest), "");
+  const list = useRef<HTMLUListElement>(null);
+  // On a phone the strip may be wider than the screen: where one is has to be in sight.
+  useEffect(() => {
+    const link = list.current?.querySelector(`[href="${current}"]`);
+    link?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, [current]);
+  return (
+    <ul ref={list} className="flex gap-1 overflow-x-auto px-3 pb-2 lg:flex-col lg:pb-0">
+      {sections.map(({ href, name, icon }) => {
+        const Icon = ICONS[icon];
+        return (
+          <li key={href} className="shrink-0">
+            <Link
+              href={href}
+              prefetch={false}
+              aria-current={href === current ? "page" : undefined}
+              className="flex h-9 items-center gap-2.5 rounded-md px-2.5 text-sm text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+            >
+              <Icon aria-hidden className="size-4" />
+              {name}
+            </Link>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,71 @@
+import type { ReactNode } from "react";
+
+export interface Column<Row> {
+  readonly name: string;
+  /** Numbers stand right under each other. */
+  readonly isNumber?: boolean;
+  /** For buttons: the head is there for screen readers only, and a phone shows no name beside the cell. */
+  readonly isActions?: boolean;
+  readonly cell: (row: Row) => ReactNode;
+}
+
+/**
+ * Rows under heads on a wide screen; on a phone each row is a block: the first cell, then the others two by two
+ * with their names, so that nothing has to be scrolled sideways. Made of roles: a <table> that is laid out as blocks is no table to screen readers any more.
+ */
+export function Table<Row>(props: {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+}) {
+  const { columns } = props;
+  return (
+    <div role="table" aria-label={props.label} className="block w-full text-sm md:table">
+      <div role="rowgroup" className="hidden md:table-header-group">
+        <div role="row" className="table-row">
+          {columns.map(({ name, isNumber, isActions }) => (
+            <div
+              key={name}
+              role="columnheader"
+              className={`table-cell border-b border-line px-3 pb-2 text-xs font-medium whitespace-nowrap text-muted first:pl-0 last:pr-0 ${isNumber === true ? "text-right" : "text-left"}`}
+            >
+              {isActions === true ? <span className="sr-only">{name}</span> : name}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className="block md:table-row-group">
+        {props.rows.map((row) => (
+          <div
+            key={props.keyOf(row)}
+            role="row"
+            className="grid grid-cols-2 gap-x-4 border-b border-line py-3 first:pt-0 last:border-0 last:pb-0 md:table-row md:py-0"
+          >
+            {columns.map((column, index) => (
+              <Cell key={column.name} column={column} row={row} isFirst={index === 0} />
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Cell<Row>({ column, row, isFirst }: { column: Column<Row>; row: Row; isFirst: boolean }) {
+  const { name, isNumber = false, isActions = false, cell } = column;
+  const isWholeLine = isFirst || isActions;
+  return (
+    <div
+      role="cell"
+      className={`min-w-0 py-1 md:table-cell md:border-b md:border-line md:px-3 md:py-2.5 md:align-middle md:first:pl-0 md:last:pr-0 md:[[role=row]:last-child>&]:border-0 ${isWholeLine ? "col-span-2" : "flex flex-col"} ${isNumber ? "tabular-nums md:text-right" : ""}`}
+    >
+      {!isWholeLine && (
+        <span aria-hidden className="shrink-0 text-xs text-muted md:hidden">
+          {name}
+        </span>
+      )}
+      <div className={`min-w-0 ${isActions ? "flex flex-wrap gap-2 md:justify-end" : ""}`}>{cell(row)}</div>
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+import { collectErrors, expect, figure, fillJob, liveJob, open, signUp, startJob, test } from "./stack.ts";
+
+test("five at once: those that fit start, the others are told that the running ones hold the room", async ({
+  page,
+  context,
+  stack,
+}) => {
+  const errors = collectErrors(context);
+  await signUp(page, stack);
+  await open(page, "Jobs");
+  await fillJob(page, { units: 4_000, stepUnits: 100, steps: 20 });
+  await page.getByRole("button", { name: "Start five at once" }).click();
+
+  const outcome = page.getByRole("region", { name: "Start jobs" }).getByRole("status");
+  await expect(outcome.getByText("2 of 5 started")).toBeVisible();
+  await expect(outcome.getByText("8,000 tokens are held for them.")).toBeVisible();
+  await expect(outcome.getByText("3 of 5 refused: your own running jobs hold the room")).toBeVisible();
+  await expect(
+    outcome.getByText("You asked for 4,000; 2,000 of 10,000 are free and 8,000 are held by running jobs."),
+  ).toBeVisible();
+  // A larger plan is not what this needs.
+  await expect(outcome.getByRole("link", { name: "See the plans" })).toHaveCount(0);
+  await expect(liveJob(page).getByText("running")).toHaveCount(2);
+
+  await open(page, "Usage");
+  await expect(figure(page, "Held")).toHaveText("8,000");
+  await expect(page.getByRole("table", { name: "Holds" }).getByRole("row")).toHaveCount(3);
+  expect(errors).toEqual([]);
+});
+
+test("a limit that is used up says so, with the numbers and the way on", async ({ page, stack }) => {
+  await signUp(page, stack);
+  await open(page, "Jobs");
+  await startJob(page, { units: 8_500, stepUnits: 8_500, steps: 1 });
+  await expect(liveJob(page).getByText("Completed. 8,500 used, 0 returned.")).toBeVisible();
+  await open(page, "Usage");
+  await expect(page.getByText("85% of the limit is used")).toBeVisible();
+
+  await open(page, "Jobs");
+  await startJob(page, { units: 1_500, stepUnits: 1_500, steps: 1 });
+  await expect(liveJob(page).getByText("Completed. 1,500 used, 0 returned.")).toBeVisible();
+  await startJob(page, { units: 1, stepUnits: 1 });
+  const outcome = page.getByRole("region", { name: "Start jobs" }).getByRole("status");
+  await expect(outcome.getByText("The limit is used up")).toBeVisible();
+  await expect(outcome.getByText("0 of 10,000 are free (10,000 used, 0 held)")).toBeVisible();
+  await expect(outcome.getByRole("link", { name: "See the plans" })).toBeVisible();
+  await open(page, "Usage");
+  await expect(page.getByText("The limit is used up (100%)")).toBeVisible();
+});
+
+test("a killed worker's hold comes back when its lease has ended", async ({ page, stack }) => {
+  await signUp(page, stack);
+  await open(page, "Jobs");
+  await startJob(page, { units: 3_000, stepUnits: 100, steps: 20 });
+  await expect(liveJob(page).getByText(/^Step 1: charged 100/)).toBeVisible();
+  await page.getByRole("button", { name: "Kill the worker" }).click();
+  await expect(liveJob(page).getByText("no worker")).toBeVisible();
+  await open(page, "Usage");
+  await expect(figure(page, "Held")).toHaveText("3,000");
+  await open(page, "Jobs");
+  const ended = liveJob(page).getByText(/^The lease ended without a sign of life; the hold came back/);
+  await expect(ended).toBeVisible({ timeout: 40_000 });
+  await open(page, "Usage");
+  await expect(figure(page, "Held")).toHaveText("0");
+});
+
+test("heartbeat, extension and cap are seen as they happen", async ({ page, stack }) => {
+  await signUp(page, stack);
+  await open(page, "Jobs");
+  await startJob(page, { units: 1_000, stepUnits: 600, steps: 4, pace: "every 5 s" });
+  await page.getByRole("button", { name: "Heartbeat" }).click();
+  await expect(liveJob(page).getByText(/^Sign of life/)).toBeVisible();
+  await page.getByRole("button", { name: "Extend by 500" }).click();
+  await expect(liveJob(page).getByText("Extended by 500 to 1,500.")).toBeVisible();
+  await expect(
+    liveJob(page).getByText(
+      "Capped: the step wanted 300 more than the hold had left. 1,500 used, 0 returned.",
+    ),
+  ).toBeVisible();
+
+  // What it took is now an estimate for the next of its kind.
+  await expect(page.getByRole("button", { name: "Use 1,800" })).toBeVisible();
+  await page.getByRole("button", { name: "Use 1,800" }).click();
+  await expect(page.getByLabel("Tokens to hold")).toHaveValue("1800");
+  await expect(page.getByRole("table", { name: "Estimates by kind" })).toContainText("1,800");
+});
+
+test("jobs are found by key and by status", async ({ page, stack }) => {
+  await signUp(page, stack);
+  await open(page, "Jobs");
+  await startJob(page, { units: 500, stepUnits: 10, steps: 1 });
+  await expect(liveJob(page).getByText(/^Completed/)).toBeVisible();
+  const table = page.getByRole("table", { name: "Jobs" });
+  await expect(table.getByRole("row")).toHaveCount(2);
+  const all = page.getByRole("region", { name: "All jobs" });
+  await all.getByLabel("Status").selectOption("expired");
+  await expect(all.getByText("No job fits")).toBeVisible();
+  await all.getByLabel("Status").selectOption("completed");
+  await expect(table.getByRole("row")).toHaveCount(2);
+  await all.getByLabel("Search by key").fill("nothing-like-it");
+  await expect(all.getByText("No job fits")).toBeVisible();
+  await all.getByLabel("Search by key").fill("screen-");
+  await expect(table.getByRole("row")).toHaveCount(2);
+});
