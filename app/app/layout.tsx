@@ -14,8 +14,11 @@ const SECTIONS: readonly NavSection[] = [
   { href: "/app/jobs", name: "Jobs", icon: "play" },
   { href: "/app/links", name: "Links", icon: "link" },
   { href: "/app/entries", name: "Entries", icon: "receipt" },
+  { href: "/app/reminders", name: "Reminders", icon: "bell" },
   { href: "/app/plan", name: "Plan", icon: "card" },
+  { href: "/app/events", name: "Billing events", icon: "events" },
   { href: "/app/keys", name: "API keys", icon: "key" },
+  { href: "/app/account", name: "Your data", icon: "user" },
 ];
 
 export default async function CustomerLayout({ children }: { children: ReactNode }) {

@@ -2,14 +2,25 @@
 
 import {
   Activity,
+  BellRing,
   CreditCard,
+  FileClock,
+  FlaskConical,
   Gauge,
+  Inbox,
   KeyRound,
   Link2,
   type LucideIcon,
   Play,
   ReceiptText,
+  Scale,
+  Settings,
+  Shuffle,
+  Stamp,
+  UserRound,
   Users,
+  Workflow,
+  Zap,
 } from "lucide-react";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
@@ -18,12 +29,23 @@ import { useEffect, useRef } from "react";
 /** Icons by name: the sections come from the server, which cannot hand over components. */
 const ICONS = {
   activity: Activity,
-  gauge: Gauge,
-  play: Play,
-  link: Link2,
-  receipt: ReceiptText,
+  bell: BellRing,
   card: CreditCard,
+  events: Workflow,
+  faults: Zap,
+  gauge: Gauge,
+  inbox: Inbox,
   key: KeyRound,
+  lab: FlaskConical,
+  link: Link2,
+  log: FileClock,
+  play: Play,
+  receipt: ReceiptText,
+  review: Stamp,
+  scale: Scale,
+  settings: Settings,
+  shuffle: Shuffle,
+  user: UserRound,
   users: Users,
 } as const satisfies Record<string, LucideIcon>;
 

@@ -9,7 +9,19 @@ import { readSession } from "../session.ts";
 
 export const metadata: Metadata = { title: "Operations" };
 
-const SECTIONS: readonly NavSection[] = [{ href: "/ops", name: "Overview", icon: "activity" }];
+const SECTIONS: readonly NavSection[] = [
+  { href: "/ops", name: "Overview", icon: "activity" },
+  { href: "/ops/lab", name: "Concurrency Lab", icon: "lab" },
+  { href: "/ops/engine-room", name: "Engine Room", icon: "shuffle" },
+  { href: "/ops/reconciliation", name: "Reconciliation", icon: "scale" },
+  { href: "/ops/reviews", name: "Reviews", icon: "review" },
+  { href: "/ops/inbox", name: "Inbox", icon: "inbox" },
+  { href: "/ops/drift", name: "Plan drift", icon: "events" },
+  { href: "/ops/accounts", name: "Accounts", icon: "users" },
+  { href: "/ops/audit", name: "Audit", icon: "log" },
+  { href: "/ops/faults", name: "Faults", icon: "faults" },
+  { href: "/ops/settings", name: "Settings", icon: "settings" },
+];
 
 /** proxy.ts has answered 403 to others already; a page that is reached past it must not be open either. */
 export default async function OperatorLayout({ children }: { children: ReactNode }) {

@@ -1,12 +1,9 @@
-import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { expectAccessible, SCRIPT_BYTES_MAX, scriptBytes, scrollWidth } from "./screen-checks.ts";
 import { collectErrors, expect, liveJob, open, signUp, startJob, test } from "./stack.ts";
 
 /** Of every screen of a customer: its section, and what is there once it has its data. */
 const SECTIONS = ["Usage", "Jobs", "Links", "Entries", "Plan", "API keys"] as const;
-
-/** The JavaScript a screen may need, compressed as a server in front would do it (issue 6). */
-const SCRIPT_BYTES_MAX = 250_000;
 
 async function prepare(page: Page): Promise<void> {
   await open(page, "Jobs");
@@ -22,16 +19,6 @@ async function prepare(page: Page): Promise<void> {
   await page.getByLabel("Title").fill("A link with a title that is long enough to need more than one line");
   await page.getByRole("button", { name: "Make the link" }).click();
   await expect(page.getByRole("table", { name: "Links" })).toBeVisible();
-}
-
-async function expectAccessible(page: Page, what: string): Promise<void> {
-  // Text that is fading in has no contrast yet.
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  const found = violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${what}: ${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
-  expect(found).toEqual([]);
 }
 
 for (const colorScheme of ["light", "dark"] as const) {
@@ -62,16 +49,15 @@ test("on a phone no screen scrolls sideways, and nothing is an error", async ({ 
   await page.setViewportSize({ width: 390, height: 844 });
   await signUp(page, stack);
   await prepare(page);
-  const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
   for (const section of SECTIONS) {
     await open(page, section);
     await expect(page.getByText(/^Loading/)).toHaveCount(0);
-    expect(await widest(), section).toBeLessThanOrEqual(390);
+    expect(await scrollWidth(page), section).toBeLessThanOrEqual(390);
   }
   await open(page, "Links");
   await page.getByRole("link", { name: /^Details of/ }).click();
   await expect(page.getByRole("img", { name: /^QR code/ })).toBeVisible();
-  expect(await widest(), "link").toBeLessThanOrEqual(390);
+  expect(await scrollWidth(page), "link").toBeLessThanOrEqual(390);
   expect(errors).toEqual([]);
 });
 
@@ -107,34 +93,14 @@ test("the theme that was chosen stays over a reload", async ({ page, stack }) =>
 });
 
 test("each screen needs less than 250 KB of compressed JavaScript", async ({ page, stack }) => {
-  const { gzipSync } = await import("node:zlib");
   await signUp(page, stack);
   await prepare(page);
   const linkPath = await page.getByRole("link", { name: /^Details of/ }).getAttribute("href");
-  for (const path of [
-    "/app",
-    "/app/jobs",
-    "/app/links",
-    linkPath ?? "",
-    "/app/entries",
-    "/app/plan",
-    "/app/keys",
-  ]) {
-    const sizes = new Map<string, Promise<number>>();
-    const listen = (response: import("@playwright/test").Response) => {
-      if (response.request().resourceType() !== "script") return;
-      sizes.set(
-        response.url(),
-        response.body().then((body) => gzipSync(body).length),
-      );
-    };
-    page.on("response", listen);
-    await page.goto(`${stack.siteUrl}${path}`, { waitUntil: "networkidle" });
-    page.off("response", listen);
-    const total = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0);
-    console.log(
-      `${path.replace(/links\/.*/, "links/{id}")}: ${Math.round(total / 1000)} KB of JavaScript, gzipped`,
-    );
-    expect(total, path).toBeLessThan(SCRIPT_BYTES_MAX);
+  const paths = ["/app", "/app/jobs", "/app/links", linkPath ?? "", "/app/entries", "/app/plan", "/app/keys"];
+  for (const path of paths) {
+    const bytes = await scriptBytes(page, `${stack.siteUrl}${path}`);
+    const name = path.replace(/links\/.*/, "links/{id}");
+    console.log(`${name}: ${Math.round(bytes / 1000)} KB of JavaScript, gzipped`);
+    expect(bytes, path).toBeLessThan(SCRIPT_BYTES_MAX);
   }
 });

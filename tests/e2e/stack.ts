@@ -57,13 +57,11 @@ export async function signIn(page: Page, stack: TempStack, person: Person): Prom
   await page.waitForURL(`${stack.siteUrl}/app`);
 }
 
-/** Opens a section of the account by its link, as a person would. */
-export async function open(
-  page: Page,
-  section: "Usage" | "Jobs" | "Links" | "Entries" | "Plan" | "API keys",
-) {
-  await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: section }).click();
-  await expect(page.getByRole("heading", { level: 1, name: section })).toBeVisible();
+/** Opens a section of the account, or of the operators, by its link, as a person would. */
+export async function open(page: Page, section: string): Promise<void> {
+  const sections = page.getByRole("navigation", { name: "Sections" });
+  await sections.getByRole("link", { name: section, exact: true }).click();
+  await expect(page.getByRole("heading", { level: 1, name: section, exact: true })).toBeVisible();
 }
 
 /** One of the figures beside the usage bar. */
