@@ -130,8 +130,8 @@ export function StartJobs() {
         </div>
         {estimate !== undefined && (
           <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
-            {formatUnits(estimate.jobs)} jobs of this kind: half used up to{" "}
-            {formatUnits(estimate.p50UsedUnits)}, nine in ten up to {formatUnits(estimate.p90UsedUnits)}.
+            {estimate.jobs === 1 ? "1 job" : `${formatUnits(estimate.jobs)} jobs`} of this kind: half used up
+            to {formatUnits(estimate.p50UsedUnits)}, nine in ten up to {formatUnits(estimate.p90UsedUnits)}.
             Suggested hold:{" "}
             <Button size="sm" onClick={() => setForm({ ...form, units: String(estimate.suggestedUnits) })}>
               Use {formatUnits(estimate.suggestedUnits)}
