@@ -50,7 +50,8 @@ export const start = operatorMutation({
       failure: null,
       startedAtMs: nowMs,
     });
-    await ctx.scheduler.runAfter(0, internal.engineRoomSteps.drive, { runId });
+    const driverId = await ctx.scheduler.runAfter(0, internal.engineRoomSteps.drive, { runId });
+    await ctx.db.patch(runId, { driverId });
     return { runId };
   },
 });
@@ -87,7 +88,8 @@ async function openAccount(ctx: MutationCtx, changedAtMs: number, nowMs: number)
 const runViewValidator = v.object({
   runId: v.string(),
   seed: v.union(v.number(), v.null()),
-  status: v.union(v.literal("running"), v.literal("finished"), v.literal("failed")),
+  /** `stopped`: the engine ended in the middle of the run, and what drove it with it. */
+  status: v.union(v.literal("running"), v.literal("finished"), v.literal("failed"), v.literal("stopped")),
   failure: v.union(v.string(), v.null()),
   startedAtMs: v.number(),
   freePlanKey: v.string(),
@@ -122,16 +124,12 @@ export const latest = operatorQuery({
   },
 });
 
-async function viewRun(
-  ctx: Pick<QueryCtx, "db">,
-  run: Doc<"engineRoomRuns">,
-): Promise<Infer<typeof runViewValidator>> {
+async function viewRun(ctx: QueryCtx, run: Doc<"engineRoomRuns">): Promise<Infer<typeof runViewValidator>> {
   const { _id: runId, seed, failure, startedAtMs, planKey, start: begin, steps, naive } = run;
-  const isOver = steps.length === run.script.length;
   return {
     runId,
     seed,
-    status: failure !== null ? "failed" : isOver ? "finished" : "running",
+    status: await statusOf(ctx, run),
     failure,
     startedAtMs,
     freePlanKey: begin.planKey,
@@ -142,4 +140,16 @@ async function viewRun(
     naive,
     pipeline: await viewPipeline(ctx, run),
   };
+}
+
+/** An action that a dead engine was at is never run again: its job says that it failed, or after a week nothing. */
+async function statusOf(
+  ctx: QueryCtx,
+  { failure, steps, script, driverId }: Doc<"engineRoomRuns">,
+): Promise<Infer<typeof runViewValidator>["status"]> {
+  if (failure !== null) return "failed";
+  if (steps.length === script.length) return "finished";
+  const driver = driverId === undefined ? null : await ctx.db.system.get(driverId);
+  const isAtIt = driver?.state.kind === "pending" || driver?.state.kind === "inProgress";
+  return isAtIt ? "running" : "stopped";
 }

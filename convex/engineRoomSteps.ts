@@ -97,6 +97,7 @@ async function takeStep(
       runId,
       inboxEventId,
       isCopy,
+      hasClaimed: fence !== null,
     });
     if (done) return;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
@@ -165,19 +166,24 @@ export const recordStop = internalMutation({
   returns: v.null(),
   handler: async (ctx, { runId, isCopy, inboxEventId, fence, error }): Promise<null> => {
     await ctx.runMutation(internal.inboxWorker.fail, { inboxEventId, fence, error });
-    await recordStep(ctx, runId, await loadEvent(ctx, inboxEventId), isCopy);
+    await recordStep(ctx, runId, await loadEvent(ctx, inboxEventId), { isCopy, hasClaimed: true });
     return null;
   },
 });
 
 /** Records the step, unless a worker is still at its event: then it says false. */
 export const record = internalMutation({
-  args: { runId: v.id("engineRoomRuns"), inboxEventId: v.id("inboxEvents"), isCopy: v.boolean() },
+  args: {
+    runId: v.id("engineRoomRuns"),
+    inboxEventId: v.id("inboxEvents"),
+    isCopy: v.boolean(),
+    hasClaimed: v.boolean(),
+  },
   returns: v.boolean(),
-  handler: async (ctx, { runId, inboxEventId, isCopy }) => {
+  handler: async (ctx, { runId, inboxEventId, isCopy, hasClaimed }) => {
     const event = await loadEvent(ctx, inboxEventId);
     if (event.status === "processing" || event.status === "received") return false;
-    await recordStep(ctx, runId, event, isCopy);
+    await recordStep(ctx, runId, event, { isCopy, hasClaimed });
     return true;
   },
 });
@@ -186,13 +192,13 @@ async function recordStep(
   ctx: MutationCtx,
   runId: Id<"engineRoomRuns">,
   { status, result, error }: Doc<"inboxEvents">,
-  isCopy: boolean,
+  delivery: { isCopy: boolean; hasClaimed: boolean },
 ): Promise<void> {
   const run = await loadRun(ctx, runId);
   const step = must(run.script[run.steps.length], "a delivery of the script");
   const naive = naively(run, step);
   const pipeline = await planAndBalance(ctx, run);
-  const done = { ...step, naive, pipeline, isCopy, status, result, error };
+  const done = { ...step, naive, pipeline, ...delivery, status, result, error };
   await ctx.db.patch(runId, { naive, steps: [...run.steps, done] });
 }
 

@@ -83,6 +83,8 @@ export const engineRoomStepValidator = v.object({
   pipeline: planAndBalanceValidator,
   /** Whether the delivery was a copy of a stored event. */
   isCopy: v.boolean(),
+  /** Whether this delivery let the run's worker claim the event. Steps of before do not say it. */
+  hasClaimed: v.optional(v.boolean()),
   /** Where the event stood afterwards, what became of it, and why it failed. */
   status: eventStatusValidator,
   result: v.union(v.string(), v.null()),

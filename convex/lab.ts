@@ -1,23 +1,17 @@
 import { v } from "convex/values";
 
-import { viewJob } from "../lib/gate/job-view";
 import { JOBS_PER_MINUTE_DEFAULT } from "../lib/gate/rate";
-import { parseRequest } from "../lib/gate/request";
-import { assert, must } from "../lib/shared/assert";
-import { checkUnits } from "../lib/shared/units";
+import { checkLab, LAB_JOBS_MAX, LAB_STEPS_OF_ALL_MAX } from "../lib/lab/bounds";
 import { internal } from "./_generated/api";
-import type { Doc } from "./_generated/dataModel";
-import { internalMutation, type QueryCtx } from "./_generated/server";
 import { insertAccount } from "./accounts";
 import { createKey } from "./apiKeys";
-import { admitJob } from "./admission";
 import { findApiKey, operatorMutation, operatorQuery, refuse } from "./functions";
-import { jobViewValidator, refusalValidator } from "./validators";
+import { labRunValidator, labSummaryValidator, viewLabRun } from "./labRows";
+import { labStepFields } from "./validators";
 
 /**
  * The Concurrency Lab: the same jobs at the same moment through a plain check and through the gate, on a throw-away
- * account. A plain lane reads the total, runs its steps and counts at the end; it touches the lab's tables only. A
- * held lane is an ordinary job with the ordinary step runner.
+ * account. Its lanes are in labSteps.ts.
  */
 
 /** Far above what one warm-up starts, so that the rate window does not end it. */
@@ -48,12 +42,6 @@ export const openWarmUp = operatorMutation({
   },
 });
 
-const LANES_MAX = 20;
-const STEPS_MAX = 50;
-/** Lanes of one run start within one tick of the scheduler; a step has to be longer than that to be a step. */
-const STEP_MS_MIN = 20;
-const STEP_MS_MAX = 5_000;
-
 export const start = operatorMutation({
   args: {
     jobs: v.number(),
@@ -64,15 +52,8 @@ export const start = operatorMutation({
   },
   returns: v.object({ labRunId: v.string() }),
   handler: async (ctx, { jobs, units, limitUnits, steps, stepMs }) => {
-    const fault =
-      checkUnits("jobs", jobs, { minimum: 1, maximum: LANES_MAX }) ??
-      checkUnits("steps", steps, { minimum: 1, maximum: STEPS_MAX }) ??
-      checkUnits("stepMs", stepMs, { minimum: STEP_MS_MIN, maximum: STEP_MS_MAX }) ??
-      checkUnits("units", units, { minimum: 1 }) ??
-      checkUnits("limitUnits", limitUnits);
+    const fault = checkLab({ jobs, units, limitUnits, steps, stepMs });
     if (fault !== null) refuse("invalid", fault.message);
-    if (units % steps !== 0) refuse("invalid", `units must divide into ${steps} equal steps`);
-    if (jobs * units > Number.MAX_SAFE_INTEGER) refuse("invalid", "jobs * units must stay below 2^53");
 
     const nowMs = Date.now();
     const accountId = await insertAccount(ctx, {
@@ -94,150 +75,61 @@ export const start = operatorMutation({
       plainSpentUnits: 0,
       startedAtMs: nowMs,
     });
-    for (const side of ["plain", "held"] as const) {
-      for (let lane = 0; lane < jobs; lane += 1) {
+    // In turn, so that neither side has a head start.
+    for (let lane = 0; lane < jobs; lane += 1) {
+      for (const side of ["plain", "held"] as const) {
         const row = { labRunId, side, lane, status: "waiting" as const, step: 0, jobId: null, refusal: null };
         const labLaneId = await ctx.db.insert("labLanes", row);
-        await ctx.scheduler.runAfter(0, side === "plain" ? internal.lab.startPlain : internal.lab.startHeld, {
-          labLaneId,
-        });
+        const begin = side === "plain" ? internal.labSteps.startPlain : internal.labSteps.startHeld;
+        await ctx.scheduler.runAfter(0, begin, { labLaneId });
       }
     }
     return { labRunId };
   },
 });
 
-/** The check most products begin with: is the total still below the limit? Nothing remembers the answer. */
-export const startPlain = internalMutation({
-  args: { labLaneId: v.id("labLanes") },
-  returns: v.null(),
-  handler: async (ctx, { labLaneId }) => {
-    const { lane, run } = await loadLane(ctx, labLaneId);
-    if (run.plainSpentUnits + run.units > run.limitUnits) {
-      await ctx.db.patch(lane._id, { status: "refused" });
-      return null;
-    }
-    await ctx.db.patch(lane._id, { status: "running" });
-    await ctx.scheduler.runAfter(run.stepMs, internal.lab.stepPlain, { labLaneId });
-    return null;
-  },
-});
-
-export const stepPlain = internalMutation({
-  args: { labLaneId: v.id("labLanes") },
-  returns: v.null(),
-  handler: async (ctx, { labLaneId }) => {
-    const { lane, run } = await loadLane(ctx, labLaneId);
-    const step = lane.step + 1;
-    if (step < run.steps) {
-      await ctx.db.patch(lane._id, { step });
-      await ctx.scheduler.runAfter(run.stepMs, internal.lab.stepPlain, { labLaneId });
-      return null;
-    }
-    await ctx.db.patch(lane._id, { step, status: "finished" });
-    await ctx.db.patch(run._id, { plainSpentUnits: run.plainSpentUnits + run.units });
-    return null;
-  },
-});
-
-/** A held lane is admitted like any job and run by the step runner; the lane only remembers which job it is. */
-export const startHeld = internalMutation({
-  args: { labLaneId: v.id("labLanes") },
-  returns: v.null(),
-  handler: async (ctx, { labLaneId }) => {
-    const { lane, run } = await loadLane(ctx, labLaneId);
-    const account = must(await ctx.db.get(run.accountId), `lab run ${run._id} has no account`);
-    const { units, steps, stepMs } = run;
-    const runner = { steps, stepUnits: units / steps, stepMs, endAs: "completed" as const };
-    const request = parseRequest({ key: `lane-${lane.lane}`, units, kind: "lab", runner });
-    assert(!("code" in request), "the lab checked its numbers at the start");
-    const answer = await admitJob(ctx, account, request, Date.now());
-    if (answer.kind === "admitted") {
-      const jobId = ctx.db.normalizeId("jobs", answer.job.id);
-      await ctx.db.patch(lane._id, { status: "gated", jobId });
-    } else if (answer.kind === "refused") {
-      await ctx.db.patch(lane._id, { status: "refused", refusal: answer.refusal });
-    } else {
-      // The limit was read when the run began, seconds ago: only a run that waited a minute gets here.
-      const refusal = { code: "limit_unknown" as const, retryAfterMs: 0 };
-      await ctx.db.patch(lane._id, { status: "refused", refusal });
-    }
-    return null;
-  },
-});
-
-const laneValidator = v.object({
-  side: v.union(v.literal("plain"), v.literal("held")),
-  lane: v.number(),
-  status: v.union(v.literal("waiting"), v.literal("running"), v.literal("finished"), v.literal("refused")),
-  step: v.number(),
-  usedUnits: v.number(),
-  job: v.union(jobViewValidator, v.null()),
-  refusal: v.union(refusalValidator, v.null()),
-});
-
 export const get = operatorQuery({
   args: { labRunId: v.string() },
-  returns: v.union(
-    v.object({
-      status: v.union(v.literal("running"), v.literal("finished")),
-      limitUnits: v.number(),
-      plain: v.object({ started: v.number(), spentUnits: v.number(), overUnits: v.number() }),
-      held: v.object({ started: v.number(), refused: v.number(), spentUnits: v.number() }),
-      lanes: v.array(laneValidator),
-    }),
-    v.null(),
-  ),
+  returns: v.union(labRunValidator, v.null()),
   handler: async (ctx, { labRunId }) => {
     const id = ctx.db.normalizeId("labRuns", labRunId);
     const run = id === null ? null : await ctx.db.get(id);
-    if (run === null) return null;
-    const rows = await ctx.db
-      .query("labLanes")
-      .withIndex("by_run", (q) => q.eq("labRunId", run._id))
-      .take(2 * LANES_MAX);
-    const lanes = [];
-    for (const row of rows) lanes.push(await viewLane(ctx, run, row));
-    const plain = lanes.filter((lane) => lane.side === "plain");
-    const held = lanes.filter((lane) => lane.side === "held");
-    const isOver = lanes.every((lane) => lane.status === "finished" || lane.status === "refused");
-    return {
-      status: isOver ? ("finished" as const) : ("running" as const),
-      limitUnits: run.limitUnits,
-      plain: {
-        started: plain.filter(hasStarted).length,
-        spentUnits: run.plainSpentUnits,
-        overUnits: Math.max(0, run.plainSpentUnits - run.limitUnits),
-      },
-      held: {
-        started: held.filter(hasStarted).length,
-        refused: held.filter((lane) => lane.status === "refused").length,
-        spentUnits: held.reduce((sum, lane) => sum + lane.usedUnits, 0),
-      },
-      lanes,
-    };
+    return run === null ? null : await viewLabRun(ctx, run);
   },
 });
 
-function hasStarted(lane: { status: string }): boolean {
-  return lane.status === "running" || lane.status === "finished";
-}
+/** On each side: every step, and of every job its answer and its end. */
+const RECORD_MAX = 2 * (LAB_STEPS_OF_ALL_MAX + 2 * LAB_JOBS_MAX);
 
-async function loadLane(ctx: Pick<QueryCtx, "db">, labLaneId: Doc<"labLanes">["_id"]) {
-  const lane = must(await ctx.db.get(labLaneId), `lab lane ${labLaneId} is missing`);
-  const run = must(await ctx.db.get(lane.labRunId), `lab run ${lane.labRunId} is missing`);
-  return { lane, run };
-}
+/** The record of a run, in the order of its commits. Empty for a run that was made before there were records. */
+export const record = operatorQuery({
+  args: { labRunId: v.string() },
+  returns: v.array(v.object(labStepFields)),
+  handler: async (ctx, args) => {
+    const id = ctx.db.normalizeId("labRuns", args.labRunId);
+    if (id === null) return [];
+    const rows = await ctx.db
+      .query("labSteps")
+      .withIndex("by_run", (q) => q.eq("labRunId", id))
+      .take(RECORD_MAX);
+    return rows.map(({ _id, _creationTime, labRunId: _labRunId, ...step }) => step);
+  },
+});
 
-async function viewLane(ctx: Pick<QueryCtx, "db">, run: Doc<"labRuns">, row: Doc<"labLanes">) {
-  const { side, lane, refusal } = row;
-  const job = row.jobId === null ? null : await ctx.db.get(row.jobId);
-  if (job !== null) {
-    const status = job.status === "running" ? ("running" as const) : ("finished" as const);
-    const { step, usedUnits } = job;
-    return { side, lane, status, step, usedUnits, job: viewJob(job._id, job), refusal };
-  }
-  const status = row.status === "gated" ? ("running" as const) : row.status;
-  const usedUnits = status === "finished" ? run.units : 0;
-  return { side, lane, status, step: row.step, usedUnits, job: null, refusal };
-}
+/** A run reads its lanes and jobs for its row. */
+const PAGE = 10;
+
+/** Past runs, the newest first. */
+export const list = operatorQuery({
+  args: { cursor: v.union(v.string(), v.null()) },
+  returns: v.object({ runs: v.array(labSummaryValidator), cursor: v.union(v.string(), v.null()) }),
+  handler: async (ctx, { cursor }) => {
+    const page = await ctx.db.query("labRuns").order("desc").paginate({ cursor, numItems: PAGE });
+    const runs = [];
+    for (const row of page.page) {
+      const { lanes: _lanes, ...summary } = await viewLabRun(ctx, row);
+      runs.push(summary);
+    }
+    return { runs, cursor: page.isDone ? null : page.continueCursor };
+  },
+});

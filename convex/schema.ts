@@ -17,6 +17,7 @@ import {
   entryOriginValidator,
   evidenceStatusValidator,
   jobFields,
+  labStepFields,
   lateUsageValidator,
   reportStateValidator,
   verdictValidator,
@@ -236,6 +237,8 @@ export default defineSchema({
     /** Why it ended before its last delivery; null when it did not. */
     failure: v.union(v.string(), v.null()),
     startedAtMs: v.number(),
+    /** What takes the deliveries: a run whose driver has ended takes no more. Runs of before have none. */
+    driverId: v.optional(v.id("_scheduled_functions")),
   }),
 
   /** The provider's machine token, because functions keep no state of their own. Written by kinde.ts; never public. */
@@ -477,7 +480,7 @@ export default defineSchema({
     .index("by_kind_subject_status", ["kind", "subject", "status"])
     .index("by_status", ["status"]),
 
-  /** One Concurrency Lab run on its own throw-away account. Written by lab.ts only. */
+  /** One Concurrency Lab run on its own throw-away account. Written by lab.ts and labSteps.ts only. */
   labRuns: defineTable({
     accountId: v.id("accounts"),
     jobs: v.number(),
@@ -490,7 +493,7 @@ export default defineSchema({
     startedAtMs: v.number(),
   }),
 
-  /** The lanes of a lab run. A held lane points at its job; a plain one is nowhere but here. Written by lab.ts only. */
+  /** The lanes of a lab run. A held lane points at its job; a plain one is nowhere but here. Written by both too. */
   labLanes: defineTable({
     labRunId: v.id("labRuns"),
     side: v.union(v.literal("plain"), v.literal("held")),
@@ -506,6 +509,9 @@ export default defineSchema({
     jobId: v.union(v.id("jobs"), v.null()),
     refusal: v.union(refusalValidator, v.null()),
   }).index("by_run", ["labRunId", "side", "lane"]),
+
+  /** What happened in the lanes of a lab run, in the order of its commits. Written by labSteps.ts only. */
+  labSteps: defineTable({ labRunId: v.id("labRuns"), ...labStepFields }).index("by_run", ["labRunId"]),
 
   /** Hashes of bearer keys. Written by operators; `lastUsedAtMs` by use, at most once a minute. */
   apiKeys: defineTable({

@@ -197,3 +197,21 @@ export const refreshPendingValidator = v.object({
 export const notFoundValidator = v.object({ kind: v.literal("not_found") });
 export const leaseLostValidator = v.object({ kind: v.literal("lease_lost"), job: jobViewValidator });
 export const notRunningValidator = v.object({ kind: v.literal("not_running"), job: jobViewValidator });
+
+/** One line in the record of a Concurrency Lab run; its twin is `LabStep` in lib/lab/replay.ts. */
+export const labStepFields = {
+  side: v.union(v.literal("plain"), v.literal("held")),
+  lane: v.number(),
+  kind: v.union(
+    v.literal("started"),
+    v.literal("refused"),
+    v.literal("charged"),
+    v.literal("ended"),
+    v.literal("stopped"),
+  ),
+  readFreeUnits: v.union(v.number(), v.null()),
+  units: v.number(),
+  countedUnits: v.number(),
+  heldUnits: v.number(),
+  atMs: v.number(),
+};

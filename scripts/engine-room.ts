@@ -29,7 +29,7 @@ interface Step {
 type Counts = Readonly<Record<"receipts" | "stored" | "copies" | "grants" | "ignored", number>>;
 
 interface Run {
-  readonly status: "running" | "finished" | "failed";
+  readonly status: "running" | "finished" | "failed" | "stopped";
   readonly failure: string | null;
   readonly start: Side;
   readonly steps: readonly Step[];
@@ -93,6 +93,7 @@ async function runScenario(engine: LocalEngine, seed: number | undefined): Promi
     const run = await engine.query<Run | null>("engineRoom:get", { ...engine.operator, runId });
     if (run?.status === "finished") return run;
     if (run?.status === "failed") throw new CliError(`the run ended early: ${run.failure}`);
+    if (run?.status === "stopped") throw new CliError("the engine stopped in the middle of the run");
     await sleep(LOOK_EVERY_MS);
   }
   throw new CliError("the run did not end in time");

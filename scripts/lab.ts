@@ -2,15 +2,34 @@
 // through the gate, on a throw-away database. Exit 1 when the gate let more be spent than the limit.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import {
+  checkLab,
+  LAB_JOBS_MAX,
+  LAB_STEP_MS_MAX,
+  LAB_STEP_MS_MIN,
+  LAB_STEPS_MAX,
+} from "../lib/lab/bounds.ts";
 import { CliError, helpText, parseOptions, runMain, usageError } from "./support/cli.mjs";
 import { openEngine, withTempFolder, type LocalEngine } from "./support/temp-engine.ts";
 
 const OPTIONS = {
-  jobs: { type: "integer", minimum: 1, maximum: 20, default: 5, help: "jobs that start at the same moment" },
+  jobs: {
+    type: "integer",
+    minimum: 1,
+    maximum: LAB_JOBS_MAX,
+    default: 5,
+    help: "jobs that start at the same moment",
+  },
   units: { type: "integer", minimum: 1, default: 40_000, help: "units each job spends" },
   limit: { type: "integer", minimum: 0, default: 100_000, help: "the usage limit" },
-  steps: { type: "integer", minimum: 1, maximum: 50, default: 4, help: "steps of each job" },
-  "step-ms": { type: "integer", minimum: 20, maximum: 5000, default: 50, help: "how long a step takes" },
+  steps: { type: "integer", minimum: 1, maximum: LAB_STEPS_MAX, default: 4, help: "steps of each job" },
+  "step-ms": {
+    type: "integer",
+    minimum: LAB_STEP_MS_MIN,
+    maximum: LAB_STEP_MS_MAX,
+    default: 50,
+    help: "how long a step takes",
+  },
   json: { type: "boolean", help: "print one JSON object as the last line" },
 } as const;
 
@@ -33,11 +52,9 @@ async function main(argv: string[]): Promise<number> {
     console.log(helpText("npm run lab -- [options]: a plain check beside the gate", OPTIONS));
     return 0;
   }
-  if (options.units % options.steps !== 0) {
-    throw usageError(
-      `--units must divide into --steps equal steps, and ${options.units} into ${options.steps} does not`,
-    );
-  }
+  const { jobs, units, limit: limitUnits, steps } = options;
+  const fault = checkLab({ jobs, units, limitUnits, steps, stepMs: options["step-ms"] });
+  if (fault !== null) throw usageError(fault.message);
   const run = await withTempFolder(async (folder) => {
     const engine = await openEngine(join(folder, "lab.sqlite"));
     try {

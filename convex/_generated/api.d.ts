@@ -47,6 +47,8 @@ import type * as jobEnds from "../jobEnds.js";
 import type * as jobEvents from "../jobEvents.js";
 import type * as kinde from "../kinde.js";
 import type * as lab from "../lab.js";
+import type * as labRows from "../labRows.js";
+import type * as labSteps from "../labSteps.js";
 import type * as ledger from "../ledger.js";
 import type * as limits from "../limits.js";
 import type * as linkRows from "../linkRows.js";
@@ -118,6 +120,8 @@ declare const fullApi: ApiFromModules<{
   jobEvents: typeof jobEvents;
   kinde: typeof kinde;
   lab: typeof lab;
+  labRows: typeof labRows;
+  labSteps: typeof labSteps;
   ledger: typeof ledger;
   limits: typeof limits;
   linkRows: typeof linkRows;

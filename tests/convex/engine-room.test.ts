@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { CreditRow } from "../../lib/inbox/allowance.ts";
@@ -31,6 +35,7 @@ interface Run {
     naive: Side;
     pipeline: Side;
     isCopy: boolean;
+    hasClaimed: boolean;
     status: string;
     result: string | null;
     error: string | null;
@@ -104,6 +109,17 @@ describe("S10 on the engine", () => {
       false,
       true,
       true,
+    ]);
+    expect(steps.map(({ hasClaimed }) => hasClaimed)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      true,
+      false,
+      false,
     ]);
     expect(steps[1]!.error).toContain("the worker stopped between its two writes");
     expect(steps[6]!.result).toBe("a newer plan change is already stored");
@@ -289,6 +305,39 @@ describe("beside the live inbox", () => {
     expect({ status, steps }).toEqual({ status: "failed", steps: [] });
     expect(failure).toContain("no write to receipts");
   });
+
+  test.skipIf(cannotFail)(
+    "a run whose engine ended in the middle is seen as stopped, and a new one runs to its end",
+    async () => {
+      await backend.close();
+      const folder = mkdtempSync(join(tmpdir(), "engine-room-"));
+      const dataFile = join(folder, "data.sqlite");
+      let isGone = false;
+      let stepsWritten = 0;
+      await open({
+        dataFile,
+        // From then on nothing that the engine does is kept, as if its process had ended.
+        beforeWrite: (table) => {
+          if (table === "engineRoomRuns") stepsWritten += 1;
+          if (stepsWritten > 4) isGone = true;
+          if (isGone) throw new Error("the engine is gone");
+        },
+      });
+      const { runId } = await start();
+      await settle(backend);
+      expect(await get(runId)).toMatchObject({ status: "running" });
+      await backend.close();
+      await open({ dataFile });
+      const { status, steps, script } = await get(runId);
+      expect(status).toBe("stopped");
+      expect(steps.length).toBeLessThan(script.length);
+      expect((await run()).pipeline).toEqual(END);
+      expect(await get(runId)).toMatchObject({ status: "stopped" });
+      await backend.close();
+      rmSync(folder, { recursive: true, force: true });
+      await open();
+    },
+  );
 
   test("the plan with the most credits is the one that is changed to, and there has to be one", async () => {
     await backend.close();
