@@ -94,6 +94,8 @@ const runViewValidator = v.object({
   startedAtMs: v.number(),
   freePlanKey: v.string(),
   planKey: v.string(),
+  /** What that plan has more than the free one. */
+  upgradeUnits: v.number(),
   /** What both sides start with. */
   start: planAndBalanceValidator,
   /** All deliveries in their order, and what became of those so far. */
@@ -125,7 +127,7 @@ export const latest = operatorQuery({
 });
 
 async function viewRun(ctx: QueryCtx, run: Doc<"engineRoomRuns">): Promise<Infer<typeof runViewValidator>> {
-  const { _id: runId, seed, failure, startedAtMs, planKey, start: begin, steps, naive } = run;
+  const { _id: runId, seed, failure, startedAtMs, planKey, upgradeUnits, start: begin, steps, naive } = run;
   return {
     runId,
     seed,
@@ -134,6 +136,7 @@ async function viewRun(ctx: QueryCtx, run: Doc<"engineRoomRuns">): Promise<Infer
     startedAtMs,
     freePlanKey: begin.planKey,
     planKey,
+    upgradeUnits,
     start: begin,
     script: run.script,
     steps,

@@ -1,0 +1,50 @@
+"use client";
+
+import { useQuery } from "convex/react";
+import { useRef, useState } from "react";
+import { api } from "../../../convex/_generated/api";
+import { ScreenHead } from "../../components/panel.tsx";
+import type { Speed } from "../../components/use-player.ts";
+import { Idea } from "./idea.tsx";
+import { LabForm } from "./lab-form.tsx";
+import { LabRun } from "./lab-run.tsx";
+import { PastRuns } from "./past-runs.tsx";
+
+interface Shown {
+  readonly labRunId: string;
+  /** Just started here: it plays by itself. */
+  readonly isFresh: boolean;
+}
+
+export function LabScreen() {
+  const newest = useQuery(api.lab.list, { cursor: null });
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [speed, setSpeed] = useState<Speed>("normal");
+  const stage = useRef<HTMLDivElement>(null);
+  // The newest run when the screen is opened; one that somebody else starts later does not push it away.
+  const first = newest?.runs[0];
+  if (shown === null && first !== undefined) setShown({ labRunId: first.labRunId, isFresh: false });
+
+  function show(next: Shown) {
+    setShown(next);
+    stage.current?.scrollIntoView({ block: "start" });
+  }
+
+  return (
+    <>
+      <ScreenHead title="Concurrency Lab">
+        What happens when many jobs ask for the last of a limit at the same moment: a plain check lets them
+        all in, a hold does not. See it happen, side by side.
+      </ScreenHead>
+      <LabForm onStarted={(labRunId) => show({ labRunId, isFresh: true })} />
+      <div ref={stage} className="flex scroll-mt-4 flex-col gap-6 empty:hidden">
+        {shown !== null ? (
+          <LabRun key={shown.labRunId} {...shown} speed={speed} onSpeed={setSpeed} />
+        ) : (
+          newest !== undefined && <Idea />
+        )}
+      </div>
+      <PastRuns shownId={shown?.labRunId ?? null} onOpen={(labRunId) => show({ labRunId, isFresh: false })} />
+    </>
+  );
+}
