@@ -50,7 +50,7 @@ function Replay(props: { run: Run; isFresh: boolean; speed: Speed; onSpeed: (spe
       {(run.status === "stopped" || run.status === "failed") && <Ended run={run} />}
       <DeliveryStrip run={run} at={at} go={go} />
       <PlayerBar player={player} step="Delivery" speed={speed} onSpeed={onSpeed} />
-      <div aria-live={isPlaying ? "off" : "polite"} className="grid items-start gap-6 lg:grid-cols-2">
+      <div aria-live={isPlaying ? "off" : "polite"} className="grid gap-6 lg:min-h-72 lg:grid-cols-2">
         <NaiveSide run={run} at={at} />
         <PipelineSide run={run} at={at} />
       </div>

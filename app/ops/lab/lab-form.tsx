@@ -16,7 +16,7 @@ type Form = Readonly<Record<keyof LabNumbers, string>>;
 const PRESETS: readonly { readonly name: string; readonly about: string; readonly form: Form }[] = [
   {
     name: "Two fit, five ask",
-    about: "S1 and S2: five jobs of 40,000 against 100,000",
+    about: "S1, S2: 5 jobs of 40,000 against 100,000",
     form: { jobs: "5", units: "40000", limitUnits: "100000", steps: "4", stepMs: "100" },
   },
   {
@@ -41,7 +41,7 @@ const FIELDS: readonly { readonly name: keyof LabNumbers; readonly label: string
   { name: "units", label: "Tokens each" },
   { name: "limitUnits", label: "Limit" },
   { name: "steps", label: "Steps each" },
-  { name: "stepMs", label: "Step, in ms" },
+  { name: "stepMs", label: "Step time, ms" },
 ];
 
 /** What to run: a preset, or any numbers that the functions take. */

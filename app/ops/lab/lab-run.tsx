@@ -80,8 +80,7 @@ function Replay({
   const { at, count, isPlaying } = player;
   const { plain, held } = useMemo(() => stateAfter(run.jobs, frames, at), [run.jobs, frames, at]);
   const frame = frames[at - 1] ?? [];
-  const words =
-    at === 0 ? `All ${run.jobs} jobs ask at the same moment, on both sides.` : frameWords(frame, run);
+  const words = at === 0 ? beginWords(run, record) : frameWords(frame, run);
   return (
     <>
       <PlayerBar player={player} step="Step" speed={speed} onSpeed={onSpeed} />
@@ -92,7 +91,7 @@ function Replay({
       >
         {words}
       </p>
-      <div className="grid items-start gap-6 lg:grid-cols-2">
+      <div className="grid gap-6 lg:grid-cols-2">
         <LabSidePanel side="plain" state={plain} asked={run} frame={frame} />
         <LabSidePanel side="held" state={held} asked={run} frame={frame} />
       </div>
@@ -157,6 +156,11 @@ function StepList({
       </ol>
     </details>
   );
+}
+
+function beginWords({ jobs, startedAtMs }: Run, record: readonly LabStep[]): string {
+  const tookMs = (record.at(-1)?.atMs ?? startedAtMs) - startedAtMs;
+  return `All ${jobs} jobs ask at the same moment, on both sides. In truth it took ${(tookMs / 1000).toFixed(1)} s; it is played more slowly.`;
 }
 
 /** How long the state before each frame is shown. A long record is played faster, so that nobody waits for minutes. */

@@ -33,8 +33,8 @@ export function LabScreen() {
   return (
     <>
       <ScreenHead title="Concurrency Lab">
-        What happens when many jobs ask for the last of a limit at the same moment: a plain check lets them
-        all in, a hold does not. See it happen, side by side.
+        Many jobs ask for the last of a limit at the same moment. A plain check lets them all in, because it
+        does not know about jobs that still run. A hold sets aside what a job may use before it starts.
       </ScreenHead>
       <LabForm onStarted={(labRunId) => show({ labRunId, isFresh: true })} />
       <div ref={stage} className="flex scroll-mt-4 flex-col gap-6 empty:hidden">

@@ -4,7 +4,7 @@ import type { LabSide, LabStep, LaneState, SideState } from "../../../lib/lab/re
 import { Badge, type Tone } from "../../components/badge.tsx";
 import { formatUnits } from "../../components/format.ts";
 import { MeterBar, MeterMark } from "../../components/meter-bar.tsx";
-import { Figure, Figures, Panel } from "../../components/panel.tsx";
+import { Figure, Panel } from "../../components/panel.tsx";
 import { LimitBar } from "./limit-bar.tsx";
 import { type LabAsked, laneWords, SIDE_NAMES } from "./lab-words.ts";
 
@@ -32,12 +32,12 @@ export function LabSidePanel(props: {
     ? `${formatUnits(spentUnits)} spent against a limit of ${formatUnits(limitUnits)}`
     : `${formatUnits(spentUnits)} spent and ${formatUnits(aside)} held against a limit of ${formatUnits(limitUnits)}`;
   return (
-    <Panel
-      id={side}
-      title={SIDE_NAMES[side]}
-      about={SIDE_ABOUT[side]}
-      aside={<Standing overUnits={overUnits} />}
-    >
+    <Panel id={side} title={SIDE_NAMES[side]} about={SIDE_ABOUT[side]}>
+      <p
+        className={`text-2xl font-semibold tracking-tight tabular-nums ${overUnits > 0 ? "text-bad" : "text-good"}`}
+      >
+        {overUnits > 0 ? `${formatUnits(overUnits)} over the limit` : "Within the limit"}
+      </p>
       <LimitBar
         label={label}
         limitUnits={limitUnits}
@@ -52,23 +52,21 @@ export function LabSidePanel(props: {
           {formatUnits(freeUnits)} free
         </span>
       </p>
-      <Figures>
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3">
         <Figure name="Started">
           {formatUnits(state.started)} of {formatUnits(jobs)}
         </Figure>
         <Figure name="Refused">{formatUnits(state.refused)}</Figure>
+        <Figure name="Held" mark={<MeterMark look="held" />}>
+          {formatUnits(aside)}
+        </Figure>
         <Figure name="Spent" mark={<MeterMark look="used" />}>
           {formatUnits(spentUnits)}
         </Figure>
         <Figure name="Over the limit" mark={<MeterMark look="over" />}>
           <span className={overUnits > 0 ? "text-bad" : ""}>{formatUnits(overUnits)}</span>
         </Figure>
-        {!isPlain && (
-          <Figure name="Held" mark={<MeterMark look="held" />}>
-            {formatUnits(aside)}
-          </Figure>
-        )}
-      </Figures>
+      </dl>
       <ol
         aria-label={`Jobs of the ${SIDE_NAMES[side].toLowerCase()}`}
         className="-mx-2 flex max-h-104 flex-col overflow-y-auto px-2"
@@ -90,20 +88,14 @@ export function LabSidePanel(props: {
   );
 }
 
-function Standing({ overUnits }: { overUnits: number }) {
-  return overUnits > 0 ? (
-    <Badge tone="bad">{formatUnits(overUnits)} over the limit</Badge>
-  ) : (
-    <Badge tone="good">within the limit</Badge>
-  );
-}
-
 function Lane(props: { side: LabSide; number: number; lane: LaneState; asked: LabAsked; isNow: boolean }) {
   const { side, number, lane, asked, isNow } = props;
-  const { tone, text } = stateOf(lane, asked);
+  const { tone, text } = stateOf(side, lane, asked);
   const isHeld = side === "held" && lane.state === "running";
   return (
-    <li className={`flex flex-col gap-1.5 rounded-md px-2 py-2 text-sm ${isNow ? "bg-accent-soft" : ""}`}>
+    <li
+      className={`flex flex-col gap-1.5 rounded-md px-2 py-2 text-sm ${isNow ? "ring-1 ring-accent ring-inset" : ""}`}
+    >
       <p className="flex items-center gap-2">
         <span className="w-14 shrink-0 font-medium tabular-nums">Job {number}</span>
         <span className="min-w-0 flex-1 text-muted tabular-nums">{laneWords(side, lane, asked)}</span>
@@ -122,7 +114,7 @@ function Lane(props: { side: LabSide; number: number; lane: LaneState; asked: La
   );
 }
 
-function stateOf(lane: LaneState, { units, steps }: LabAsked): { tone: Tone; text: string } {
+function stateOf(side: LabSide, lane: LaneState, { units, steps }: LabAsked): { tone: Tone; text: string } {
   switch (lane.state) {
     case "asking":
       return { tone: "neutral", text: "asking" };
@@ -134,7 +126,8 @@ function stateOf(lane: LaneState, { units, steps }: LabAsked): { tone: Tone; tex
       return { tone: "bad", text: "stopped" };
     case "running": {
       const step = Math.round((lane.spentUnits / units) * steps);
-      return { tone: "accent", text: step === 0 ? "admitted" : `step ${step} of ${steps}` };
+      const before = side === "plain" ? "started" : "admitted";
+      return { tone: "accent", text: step === 0 ? before : `step ${step} of ${steps}` };
     }
   }
 }
