@@ -24,6 +24,8 @@ const evidenceValidator = v.object({
   cause: v.union(v.string(), v.null()),
   error: v.union(v.string(), v.null()),
   atMs: v.number(),
+  /** When it was found last: the same result of a later run adds no row. */
+  seenAtMs: v.number(),
 });
 
 /** Of one account, newest first. An account that there is not has none. */
@@ -44,9 +46,10 @@ export const list = operatorQuery({
     const evidence = [];
     for (const row of page.page) {
       const { _id, _creationTime, accountId: _account, providerUnits: meterUnits, ...fields } = row;
+      const seenAtMs = row.seenAtMs ?? row.atMs;
       const meter = (await ctx.db.get(row.meterId))!;
       const { feature, cycle, agreementId } = meter;
-      evidence.push({ id: _id, feature, cycle, agreementId, meterUnits, ...fields });
+      evidence.push({ id: _id, feature, cycle, agreementId, meterUnits, ...fields, seenAtMs });
     }
     return { evidence, cursor: page.isDone ? null : page.continueCursor };
   },

@@ -235,7 +235,7 @@ function factsOf(
   };
 }
 
-/** Keeps a result as evidence, unless the last row of the meter says the same already. */
+/** Keeps a result as evidence; where the last row of the meter says the same already, that it was seen again. */
 async function keep(
   ctx: MutationCtx,
   meter: Doc<"meters">,
@@ -250,6 +250,7 @@ async function keep(
     .first();
   const next: Evidence = { ...facts, status: end.status };
   const isNew = !isRepeat(previous, next);
+  if (!isNew && previous !== null) await ctx.db.patch(previous._id, { seenAtMs: nowMs });
   if (isNew) {
     const { _id: meterId, accountId } = meter;
     await ctx.db.insert("evidence", { accountId, meterId, ...facts, ...end, atMs: nowMs });

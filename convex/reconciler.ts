@@ -84,6 +84,8 @@ async function drive(
 ): Promise<Reconciled> {
   const work = new Run(ctx, countsBefore, accountId !== null);
   try {
+    // What the last run counted is not this one's progress.
+    await noteProgress(ctx, NAME, work.counts);
     if (accountId !== null) {
       await work.account(accountId);
       return await end(ctx, work);
@@ -151,6 +153,7 @@ class Run {
       }
     }
     this.add("accounts");
+    await this.show();
   }
 
   private async meter(meterId: Id<"meters">): Promise<void> {
@@ -214,6 +217,11 @@ class Run {
 
   private async onRows(rows: number): Promise<void> {
     this.add("rows", rows);
+    await this.show();
+  }
+
+  /** How far it has come, not more often than somebody can follow. */
+  private async show(): Promise<void> {
     if (performance.now() - this.shownAtMs < PROGRESS_EVERY_MS) return;
     this.shownAtMs = performance.now();
     await noteProgress(this.ctx, NAME, this.counts);

@@ -2,9 +2,13 @@ import { v } from "convex/values";
 
 import { internal } from "./_generated/api";
 import type { Doc } from "./_generated/dataModel";
-import { type ActionCtx, internalMutation, type MutationCtx } from "./_generated/server";
+import { type ActionCtx, internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server";
 
 /** Keeps one row for each periodic worker, so that health can say when it last ran and how it went. */
+
+/** Workers whose runs are worth looking back at. The others run every few seconds and would bury them. */
+const KEPT = new Set(["reconciler", "drift", "audit"]);
+const KEPT_MAX = 50;
 
 export type RunCounts = Record<string, number>;
 
@@ -74,15 +78,38 @@ export const finish = internalMutation({
     const nowMs = Date.now();
     const good = status === "good" ? { lastGoodAtMs: nowMs } : {};
     await save(ctx, name, { status, counts, lastFinishedAtMs: nowMs, ...good });
+    if (KEPT.has(name)) await keepRun(ctx, name, status, counts, nowMs);
     return null;
   },
 });
 
-async function save(ctx: MutationCtx, name: string, change: Partial<Doc<"runs">>): Promise<void> {
-  const row = await ctx.db
+async function keepRun(
+  ctx: MutationCtx,
+  name: string,
+  status: "good" | "failed",
+  counts: RunCounts,
+  nowMs: number,
+): Promise<void> {
+  const startedAtMs = (await findRun(ctx, name))?.lastStartedAtMs ?? nowMs;
+  await ctx.db.insert("runHistory", { name, status, startedAtMs, finishedAtMs: nowMs, counts });
+  const kept = await ctx.db
+    .query("runHistory")
+    .withIndex("by_name", (q) => q.eq("name", name))
+    .order("desc")
+    .take(KEPT_MAX + 1);
+  const oldest = kept[KEPT_MAX];
+  if (oldest !== undefined) await ctx.db.delete(oldest._id);
+}
+
+export function findRun(ctx: Pick<QueryCtx, "db">, name: string): Promise<Doc<"runs"> | null> {
+  return ctx.db
     .query("runs")
     .withIndex("by_name", (q) => q.eq("name", name))
     .unique();
+}
+
+async function save(ctx: MutationCtx, name: string, change: Partial<Doc<"runs">>): Promise<void> {
+  const row = await findRun(ctx, name);
   if (row !== null) {
     await ctx.db.patch(row._id, change);
     return;

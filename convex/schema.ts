@@ -415,6 +415,8 @@ export default defineSchema({
     readBackUnits: v.union(v.number(), v.null()),
     error: v.union(v.string(), v.null()),
     atMs: v.number(),
+    /** When a later run last found just this again; left out while none did. */
+    seenAtMs: v.optional(v.number()),
   })
     .index("by_meter", ["meterId"])
     .index("by_account", ["accountId"]),
@@ -543,6 +545,15 @@ export default defineSchema({
     lastStartedAtMs: v.number(),
     lastFinishedAtMs: v.union(v.number(), v.null()),
     lastGoodAtMs: v.union(v.number(), v.null()),
+    counts: v.record(v.string(), v.number()),
+  }).index("by_name", ["name"]),
+
+  /** How runs of the less frequent workers ended, the newest 50 of each. Written by runs.ts. */
+  runHistory: defineTable({
+    name: v.string(),
+    status: v.union(v.literal("good"), v.literal("failed")),
+    startedAtMs: v.number(),
+    finishedAtMs: v.number(),
     counts: v.record(v.string(), v.number()),
   }).index("by_name", ["name"]),
 });

@@ -61,6 +61,8 @@ export function ConfirmDialog(props: {
   /** What will happen, and to what. */
   children: ReactNode;
   confirm: string;
+  /** What not doing it is called. */
+  cancel?: string;
   look?: "danger" | "primary";
   act: () => Promise<void>;
 }) {
@@ -95,7 +97,7 @@ export function ConfirmDialog(props: {
           </p>
           <DialogActions>
             <AlertDialog.Close disabled={isBusy} className={buttonClass("secondary")}>
-              Keep it
+              {props.cancel ?? "Keep it"}
             </AlertDialog.Close>
             <Button look={props.look ?? "danger"} isBusy={isBusy} onClick={() => void onConfirm()}>
               {props.confirm}

@@ -395,7 +395,7 @@ const HAPPY_PATHS: readonly HappyPath[] = [
     request: ["GET", `/ops/evidence?accountId=${ACCOUNT_ID}`],
     calls: [
       "evidence:list",
-      { evidence: [{ ...meterResult, id: "e1", counterUnits: 10, atMs: 1 }], cursor: null },
+      { evidence: [{ ...meterResult, id: "e1", counterUnits: 10, atMs: 1, seenAtMs: 2 }], cursor: null },
       { accountId: ACCOUNT_ID, limit: 50, cursor: null },
     ],
     status: 200,

@@ -91,6 +91,7 @@ export const evidencePage = z.object({
       id: z.string(),
       counterUnits: units("The counters as they were found"),
       atMs: z.number(),
+      seenAtMs: z.number().describe("When a run last found the same"),
     }),
   ),
   cursor: z.string().nullable(),

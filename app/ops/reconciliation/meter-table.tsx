@@ -1,0 +1,97 @@
+"use client";
+
+import type { FunctionReturnType } from "convex/server";
+import type { api } from "../../../convex/_generated/api";
+import { Badge } from "../../components/badge.tsx";
+import { ButtonLink } from "../../components/button.tsx";
+import { formatUnits } from "../../components/format.ts";
+import { type Column, Table } from "../../components/table.tsx";
+import { Ago } from "../../components/time.tsx";
+import { differenceTone, formatDifference, STANDING_NAMES, STANDING_REASONS } from "./words.ts";
+
+export type MeterAccount = FunctionReturnType<typeof api.screensReconciliation.accounts>["accounts"][number];
+export type MeterView = MeterAccount["meters"][number];
+
+interface Row {
+  readonly account: MeterAccount;
+  readonly meter: MeterView;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    name: "Account",
+    cell: ({ account: { name, email } }) => (
+      <span className="block max-w-44 truncate" title={email ?? name}>
+        <span className="font-medium">{name}</span>
+        {email !== null && email !== name && (
+          <span className="block truncate text-xs text-muted">{email}</span>
+        )}
+      </span>
+    ),
+  },
+  {
+    name: "Meter",
+    cell: ({ meter }) => (
+      <span title={meter.agreementId ?? "no agreement"}>
+        {meter.feature} <span className="block text-xs whitespace-nowrap text-muted">{meter.cycle}</span>
+      </span>
+    ),
+  },
+  {
+    name: "Provider",
+    isNumber: true,
+    cell: ({ meter }) => <Units units={meterUnitsOf(meter)} none="not read" />,
+  },
+  { name: "Ledger", isNumber: true, cell: ({ meter }) => formatUnits(meter.ledgerUnits) },
+  {
+    name: "Sent",
+    isNumber: true,
+    cell: ({ meter }) => <Units units={meter.sent?.totalUnits ?? null} none="nothing" />,
+  },
+  { name: "Difference", isNumber: true, cell: ({ meter }) => <Difference meter={meter} /> },
+  { name: "Status", cell: ({ meter }) => <MeterStatus meter={meter} /> },
+  {
+    name: "Evidence",
+    isActions: true,
+    cell: ({ account }) => (
+      <ButtonLink size="sm" href={`/ops/reconciliation/${account.id}`}>
+        Evidence<span className="sr-only"> of {account.name}</span>
+      </ButtonLink>
+    ),
+  },
+];
+
+export function MeterTable({ accounts }: { accounts: readonly MeterAccount[] }) {
+  const rows = accounts.flatMap((account) => account.meters.map((meter) => ({ account, meter })));
+  return <Table label="Meters" columns={COLUMNS} rows={rows} keyOf={({ meter }) => meter.id} />;
+}
+
+/** What the provider showed when it was read last. */
+export function meterUnitsOf({ reading }: MeterView): number | null {
+  return reading?.meterUnits ?? null;
+}
+
+function Units({ units, none }: { units: number | null; none: string }) {
+  return units === null ? <span className="text-muted">{none}</span> : formatUnits(units);
+}
+
+export function Difference({ meter }: { meter: MeterView }) {
+  const meterUnits = meterUnitsOf(meter);
+  if (meterUnits === null) return <span className="text-muted">unknown</span>;
+  const units = meterUnits - meter.ledgerUnits;
+  return <span className={differenceTone(units, meter.standing)}>{formatDifference(units)}</span>;
+}
+
+export function MeterStatus({ meter: { standing, reading } }: { meter: MeterView }) {
+  const { name, tone } = STANDING_NAMES[standing];
+  return (
+    <span className="flex flex-col items-start gap-0.5" title={STANDING_REASONS[standing]}>
+      <Badge tone={tone}>{name}</Badge>
+      {reading !== null && (
+        <span className="text-xs whitespace-nowrap text-muted">
+          {reading.meterUnits === null ? "tried" : "read"} <Ago ms={reading.atMs} />
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,124 @@
+"use client";
+
+import { useAction, useQuery } from "convex/react";
+import { Play } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../../convex/_generated/api";
+import { Badge } from "../../components/badge.tsx";
+import { Button } from "../../components/button.tsx";
+import { formatDuration, formatUnits } from "../../components/format.ts";
+import { Panel } from "../../components/panel.tsx";
+import { ProgressBar } from "../../components/progress-bar.tsx";
+import { Loading } from "../../components/states.tsx";
+import { Ago, Instant } from "../../components/time.tsx";
+import { toast } from "../../components/toast.tsx";
+import { useNow } from "../../components/use-now.ts";
+import { type Ran, RunResult } from "./run-result.tsx";
+import { describeCounts } from "./words.ts";
+
+/** A run hands on to another action before this; one that is older has stopped without an end. */
+const STUCK_AFTER_MS = 15 * 60_000;
+const RUNS_SHOWN = 5;
+
+/** Runs the reconciler for all accounts, shows how far it has come, and how the last runs ended. */
+export function RunPanel() {
+  const runs = useQuery(api.screensReconciliation.runs, { name: "reconciler" });
+  const reconcile = useAction(api.ops.reconcile);
+  const nowMs = useNow();
+  const [isAsked, setIsAsked] = useState(false);
+  const [ran, setRan] = useState<Ran | null>(null);
+
+  async function onRun() {
+    setIsAsked(true);
+    setRan(null);
+    try {
+      const answer = await reconcile({});
+      if (answer.kind === "ran") setRan(answer);
+    } catch {
+      toast.failed("The run did not end well", "Its row says how far it came; the log of Convex says why.");
+    } finally {
+      setIsAsked(false);
+    }
+  }
+
+  const running = runs?.running ?? null;
+  const isRunning = running !== null && nowMs !== null && nowMs - running.startedAtMs < STUCK_AFTER_MS;
+  return (
+    <Panel
+      id="runs"
+      title="Runs"
+      about={
+        <>
+          Every night at 03:17 UTC, and whenever you ask.{" "}
+          {runs !== undefined &&
+            (runs.lastGoodAtMs === null ? (
+              "No run has ended well yet."
+            ) : (
+              <>
+                The last good one ended <Ago ms={runs.lastGoodAtMs} />.
+              </>
+            ))}
+        </>
+      }
+      aside={
+        <Button look="primary" isBusy={isAsked || isRunning} onClick={() => void onRun()}>
+          {!isAsked && !isRunning && <Play aria-hidden className="size-4" />}
+          {isAsked || isRunning ? "Running" : "Run now"}
+        </Button>
+      }
+    >
+      {runs === undefined ? (
+        <Loading what="the runs" />
+      ) : (
+        <>
+          {running !== null && isRunning && <Progress counts={running.counts} />}
+          {ran !== null && !isAsked && <RunResult ran={ran} />}
+          {runs.ended.length > 0 && (
+            <ol aria-label="Last runs" className="flex flex-col divide-y divide-line text-sm">
+              {runs.ended.slice(0, RUNS_SHOWN).map((run) => {
+                const { went, found } = describeCounts(run.counts);
+                return (
+                  <li key={run.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2.5 last:pb-0">
+                    <Badge tone={run.status === "good" ? "good" : "bad"}>
+                      {run.status === "good" ? "good" : "failed"}
+                    </Badge>
+                    <span>
+                      <Instant ms={run.finishedAtMs} />
+                    </span>
+                    <span className="min-w-0 flex-1 basis-80 text-muted">
+                      <span className="text-ink">{found}</span> · {went},{" "}
+                      <span className="whitespace-nowrap">{lasted(run.finishedAtMs - run.startedAtMs)}</span>
+                    </span>
+                  </li>
+                );
+              })}
+            </ol>
+          )}
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Progress({ counts }: { counts: Readonly<Record<string, number>> }) {
+  const total = useQuery(api.screensReconciliation.accountCount, {}) ?? null;
+  const done = counts["accounts"] ?? 0;
+  const { went, found } = describeCounts(counts);
+  return (
+    <div className="flex flex-col gap-2 rounded-lg border border-line bg-page p-4 text-sm">
+      <p role="status" className="font-medium">
+        {total === null
+          ? `${formatUnits(done)} accounts done`
+          : `${formatUnits(Math.min(done, total))} of ${formatUnits(total)} accounts done`}
+      </p>
+      <ProgressBar label="Accounts done" done={done} whole={total} />
+      <p className="text-muted">
+        {went} so far: {found}
+      </p>
+    </div>
+  );
+}
+
+function lasted(ms: number): string {
+  return ms < 1_000 ? "in under a second" : `in ${formatDuration(ms)}`;
+}

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { MeterStanding } from "../../convex/meterStandings";
+import { type Backend, createBackend, type StoredRow } from "../helpers/backend.ts";
+import { ledgerOf } from "../helpers/ledger.ts";
+import { createTenant, operatorOf, type Tenant } from "../helpers/tenant.ts";
+
+interface Page {
+  readonly accounts: { readonly id: string; readonly name: string; readonly meters: MeterStanding[] }[];
+  readonly cursor: string | null;
+}
+
+interface Runs {
+  readonly running: { readonly counts: Record<string, number> } | null;
+  readonly lastGoodAtMs: number | null;
+  readonly ended: { readonly status: string; readonly counts: Record<string, number> }[];
+}
+
+let backend: Backend;
+let operator: ReturnType<typeof operatorOf>;
+let ledger: ReturnType<typeof ledgerOf>;
+let tenant: Tenant;
+beforeEach(async () => {
+  backend = await createBackend({ testFunctions: true });
+  operator = operatorOf(backend);
+  ledger = ledgerOf(backend);
+  tenant = await createTenant(backend);
+});
+afterEach(() => backend.close());
+
+const list = (args: object = {}): Promise<Page> =>
+  operator.query("screensReconciliation:accounts", { cursor: null, ...args });
+
+async function meter(): Promise<MeterStanding> {
+  const answer = await operator.query<Page["accounts"][number]>("screensReconciliation:account", {
+    accountId: tenant.accountId,
+  });
+  expect(answer.meters).toHaveLength(1);
+  return answer.meters[0]!;
+}
+
+async function setFixedTotal(totalUnits: number): Promise<void> {
+  const [row] = await backend.readAll("fixedTotals");
+  await backend.patchRow(row!._id, { totalUnits });
+}
+
+describe("a meter on the screen", () => {
+  test("goes from on its way to reported, to proven, and says when it was read", async () => {
+    await ledger.clicks(tenant.accountId, 5);
+    expect(await meter()).toMatchObject({
+      standing: "on_its_way",
+      ledgerUnits: 5,
+      sent: null,
+      reading: null,
+    });
+    await ledger.report();
+    expect(await meter()).toMatchObject({ standing: "confirmed", sent: { totalUnits: 5 }, reading: null });
+    await ledger.reconcile();
+    const provenAtMs = backend.nowMs();
+    expect(await meter()).toMatchObject({ standing: "proven", reading: { meterUnits: 5, atMs: provenAtMs } });
+    await backend.advanceMs(10_000);
+    await ledger.reconcile();
+    expect(await meter()).toMatchObject({ standing: "proven", reading: { atMs: backend.nowMs() } });
+    await ledger.clicks(tenant.accountId, 1);
+    expect(await meter()).toMatchObject({
+      standing: "on_its_way",
+      ledgerUnits: 6,
+      reading: { ledgerUnits: 5 },
+    });
+  });
+
+  test("that was repaired is so until a later run proves it; the evidence says when that was", async () => {
+    await ledger.clicks(tenant.accountId, 5);
+    await ledger.report();
+    await setFixedTotal(9);
+    await ledger.reconcile();
+    expect(await meter()).toMatchObject({ standing: "repaired", reading: { meterUnits: 5 } });
+    expect(await list({ only: "repaired" })).toMatchObject({ accounts: [{ id: tenant.accountId }] });
+    await backend.advanceMs(10_000);
+    await ledger.reconcile();
+    expect(await meter()).toMatchObject({ standing: "proven" });
+    const { evidence } = await operator.query<{ evidence: { atMs: number; seenAtMs: number }[] }>(
+      "evidence:list",
+      { accountId: tenant.accountId, cursor: null, limit: 10 },
+    );
+    expect(evidence).toHaveLength(1);
+    expect(evidence[0]!.seenAtMs - evidence[0]!.atMs).toBe(10_000);
+  });
+});
+
+describe("the list", () => {
+  test("has accounts with a meter only, the newest first, by name and by what is wanted", async () => {
+    const other = await createTenant(backend);
+    await createTenant(backend);
+    await ledger.clicks(tenant.accountId, 1);
+    await ledger.clicks(other.accountId, 1);
+    const all = await list();
+    expect(all.accounts.map(({ id }) => id)).toEqual([other.accountId, tenant.accountId]);
+    expect((await list({ text: tenant.accountId })).accounts).toMatchObject([{ id: tenant.accountId }]);
+    expect((await list({ text: "TENANT" })).accounts).toHaveLength(2);
+    expect((await list({ text: "nobody" })).accounts).toEqual([]);
+    expect((await list({ only: "trouble" })).accounts).toEqual([]);
+    expect((await list({ only: "unproven" })).accounts).toHaveLength(2);
+  });
+
+  test("gives each account once over its pages", async () => {
+    const ids = [];
+    for (let count = 0; count < 12; count += 1) {
+      const { accountId } = await createTenant(backend);
+      await ledger.clicks(accountId, 1);
+      ids.unshift(accountId);
+    }
+    const first = await list();
+    const second = await list({ cursor: first.cursor });
+    expect([...first.accounts, ...second.accounts].map(({ id }) => id)).toEqual(ids);
+    expect(second.cursor).toBeNull();
+  });
+});
+
+test("runs are kept, the newest first, and no more than fifty", async () => {
+  const read = () => operator.query<Runs>("screensReconciliation:runs", { name: "reconciler" });
+  expect(await read()).toEqual({ running: null, lastGoodAtMs: null, ended: [] });
+  await ledger.clicks(tenant.accountId, 3);
+  await ledger.reconcile();
+  await ledger.reconcile();
+  const runs = await read();
+  expect(runs.lastGoodAtMs).toBe(backend.nowMs());
+  expect(runs.ended.map(({ counts }) => counts["repaired"])).toEqual([0, 1]);
+  for (let count = 0; count < 50; count += 1) await ledger.reconcile(tenant.accountId);
+  const rows = await backend.readAll<StoredRow & { name: string }>("runHistory");
+  expect(rows.filter(({ name }) => name === "reconciler")).toHaveLength(50);
+});
