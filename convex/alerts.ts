@@ -23,6 +23,7 @@ import {
   type MutationCtx,
 } from "./_generated/server";
 import { operatorQuery, refuse } from "./functions";
+import { withRun } from "./runs";
 
 /**
  * Tells the people who run this that something waits for them: one message to HOLDFAST_ALERT_URL for every new review,
@@ -59,8 +60,11 @@ export const run = internalAction({
   args: {},
   returns: v.null(),
   handler: async (ctx) => {
-    const due: Id<"alerts">[] = await ctx.runQuery(internal.alerts.listDue, {});
-    await Promise.all(due.map((alertId) => attempt(ctx, alertId)));
+    await withRun(ctx, "alerts", async () => {
+      const due: Id<"alerts">[] = await ctx.runQuery(internal.alerts.listDue, {});
+      await Promise.all(due.map((alertId) => attempt(ctx, alertId)));
+      return { due: due.length };
+    });
     return null;
   },
 });

@@ -19,7 +19,7 @@ const RECEIPTS_SHOWN_MAX = 200;
 /** A body that is longer is shown cut: it is there to be looked at, not to be taken away. */
 const PAYLOAD_SHOWN_MAX = 20_000;
 
-const eventViewValidator = v.object({
+export const eventViewValidator = v.object({
   id: v.string(),
   eventId: v.union(v.string(), v.null()),
   type: v.union(v.string(), v.null()),
@@ -173,7 +173,7 @@ function viewPage(page: { page: Doc<"inboxEvents">[]; isDone: boolean; continueC
   return { events: page.page.map(viewEvent), cursor: page.isDone ? null : page.continueCursor };
 }
 
-function viewEvent(row: Doc<"inboxEvents">): Infer<typeof eventViewValidator> {
+export function viewEvent(row: Doc<"inboxEvents">): Infer<typeof eventViewValidator> {
   const { _id: id, eventId, type, accountId, occurredAtNs, receivedAtMs, lastSeenAtMs, ...progress } = row;
   const { status, result, error, attempts, nextAttemptAtMs, seenCount } = progress;
   const occurredAtMs = occurredAtNs === null ? null : msOfNs(occurredAtNs);

@@ -47,7 +47,7 @@ export async function openReview(
   await raiseAlert(ctx, { ...review, nowMs });
 }
 
-const reviewValidator = v.object({
+export const reviewValidator = v.object({
   id: v.string(),
   kind: v.string(),
   subject: v.string(),
@@ -220,7 +220,7 @@ function billedAs(state: ReportState, totalUnits: number, nowMs: number): Report
   };
 }
 
-function viewReview(review: Doc<"reviews">): ReviewView {
+export function viewReview(review: Doc<"reviews">): ReviewView {
   const { _id: id, _creationTime, ...fields } = review;
   return { id, ...fields };
 }

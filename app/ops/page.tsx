@@ -1,12 +1,8 @@
-import { AccountsPanel } from "./accounts-panel.tsx";
-import { HealthPanel } from "./health-panel.tsx";
+import type { Metadata } from "next";
+import { OverviewScreen } from "./overview-screen.tsx";
 
-export default function OperationsPage() {
-  return (
-    <>
-      <h1 className="text-2xl font-semibold tracking-tight">Operations</h1>
-      <HealthPanel />
-      <AccountsPanel />
-    </>
-  );
+export const metadata: Metadata = { title: "Overview" };
+
+export default function OverviewPage() {
+  return <OverviewScreen />;
 }

@@ -1,19 +1,17 @@
-import { MINUTE_MS, HOUR_MS } from "../shared/durations.ts";
+import {
+  PERIODIC_WORKERS,
+  type PeriodicWorker,
+  type WorkerName,
+  type WorkerState,
+  workerState,
+} from "../shared/periodic-workers.ts";
 import { convexApi, type Answered } from "./convex-functions.ts";
 import { BackendError, type ConvexGateway } from "./convex.ts";
 
-/** The sweeper runs every 15 s; four missed runs in a row are worth a look. */
-const SWEEPER_LATE_AFTER_MS = MINUTE_MS;
-/** The audit runs hourly. */
-const AUDIT_LATE_AFTER_MS = 2 * HOUR_MS;
-
 type HealthAnswer = Answered<typeof convexApi.health.get>;
 
-/** `waiting`: it has not had a good run yet. `late`: its last good run is too long ago. */
-type RunStatus = "ok" | "waiting" | "late";
-
 interface RunPart {
-  readonly status: RunStatus;
+  readonly status: WorkerState;
   readonly lastGoodAtMs: number | null;
   readonly ageMs: number | null;
   readonly lastStatus: string | null;
@@ -31,9 +29,7 @@ export interface HealthReport {
       readonly latencyMs: number | null;
       readonly reason?: string;
     };
-    readonly sweeper: RunPart | { readonly status: "unknown" };
-    readonly audit: RunPart | { readonly status: "unknown" };
-  };
+  } & Readonly<Record<WorkerName, RunPart | { readonly status: "unknown" }>>;
 }
 
 export interface HealthDeps {
@@ -53,8 +49,7 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
     parts: {
       web,
       convex: { status: "down", latencyMs: null, reason },
-      sweeper: { status: "unknown" },
-      audit: { status: "unknown" },
+      ...eachWorker(() => ({ status: "unknown" as const })),
     },
   });
   if (!deps.convex) return down("not configured");
@@ -67,21 +62,27 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
     return down(isRefused ? "this server is refused" : "no answer");
   }
   const latencyMs = Math.max(0, deps.nowMs() - startedAtMs);
-  const sweeper = runPart(answer, "sweeper", SWEEPER_LATE_AFTER_MS);
-  const audit = runPart(answer, "audit", AUDIT_LATE_AFTER_MS);
-  const isLate = sweeper.status === "late" || audit.status === "late";
+  const workers = eachWorker((worker) => runPart(answer, worker));
+  const isLate = Object.values(workers).some(({ status }) => status === "late");
   return {
     status: isLate ? "degraded" : "ok",
     atMs: startedAtMs,
-    parts: { web, convex: { status: "ok", latencyMs }, sweeper, audit },
+    parts: { web, convex: { status: "ok", latencyMs }, ...workers },
   };
 }
 
+function eachWorker<Part>(partOf: (worker: PeriodicWorker) => Part): Record<WorkerName, Part> {
+  return Object.fromEntries(PERIODIC_WORKERS.map((worker) => [worker.name, partOf(worker)])) as Record<
+    WorkerName,
+    Part
+  >;
+}
+
 /** Ages are by the clock of the backend that wrote the times. */
-function runPart(answer: HealthAnswer, name: string, lateAfterMs: number): RunPart {
-  const run = answer.runs.find((candidate) => candidate.name === name);
+function runPart(answer: HealthAnswer, worker: PeriodicWorker): RunPart {
+  const run = answer.runs.find(({ name }) => name === worker.name);
   const lastGoodAtMs = run?.lastGoodAtMs ?? null;
   const ageMs = lastGoodAtMs === null ? null : Math.max(0, answer.nowMs - lastGoodAtMs);
-  const status = ageMs === null ? "waiting" : ageMs > lateAfterMs ? "late" : "ok";
+  const status = workerState(worker, lastGoodAtMs, answer.nowMs);
   return { status, lastGoodAtMs, ageMs, lastStatus: run?.status ?? null, counts: run?.counts ?? null };
 }

@@ -60,6 +60,26 @@ describe("the health check", () => {
     expect(health.json.status).toBe(overall);
   });
 
+  test.each<[name: string, lateAfterMs: number]>([
+    ["inbox", 180_000],
+    ["reporter", 300_000],
+    ["reminders", 300_000],
+    ["alerts", 300_000],
+    ["audit", 7_200_000],
+    ["drift", 7_200_000],
+    ["reconciler", 93_600_000],
+  ])("%s is late when its last good run is more than %s ms ago", async (name, lateAfterMs) => {
+    for (const [agoMs, status, overall] of [
+      [lateAfterMs, "ok", "ok"],
+      [lateAfterMs + 1, "late", "degraded"],
+    ] as const) {
+      api.convex.on("health:get", { value: { nowMs: NOW_MS, runs: [run(name, agoMs)] } });
+      const { json } = await check();
+      expect(json.parts[name].status).toBe(status);
+      expect(json.status).toBe(overall);
+    }
+  });
+
   test("is 503 when Convex does not answer, without saying where it is", async () => {
     vi.stubEnv("CONVEX_URL", "http://127.0.0.1:1");
     const { status, json } = await check();

@@ -4,15 +4,15 @@ import { useAction, useQuery } from "convex/react";
 import { Play } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
-import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
-import { formatDuration, formatUnits } from "../../components/format.ts";
+import { formatUnits } from "../../components/format.ts";
 import { Panel } from "../../components/panel.tsx";
 import { ProgressBar } from "../../components/progress-bar.tsx";
 import { Loading } from "../../components/states.tsx";
-import { Ago, Instant } from "../../components/time.tsx";
+import { Ago } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
 import { useNow } from "../../components/use-now.ts";
+import { RunList } from "../run-list.tsx";
 import { type Ran, RunResult } from "./run-result.tsx";
 import { describeCounts } from "./words.ts";
 
@@ -74,25 +74,7 @@ export function RunPanel() {
           {running !== null && isRunning && <Progress counts={running.counts} />}
           {ran !== null && !isAsked && <RunResult ran={ran} />}
           {runs.ended.length > 0 && (
-            <ol aria-label="Last runs" className="flex flex-col divide-y divide-line text-sm">
-              {runs.ended.slice(0, RUNS_SHOWN).map((run) => {
-                const { went, found } = describeCounts(run.counts);
-                return (
-                  <li key={run.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2.5 last:pb-0">
-                    <Badge tone={run.status === "good" ? "good" : "bad"}>
-                      {run.status === "good" ? "good" : "failed"}
-                    </Badge>
-                    <span>
-                      <Instant ms={run.finishedAtMs} />
-                    </span>
-                    <span className="min-w-0 flex-1 basis-80 text-muted">
-                      <span className="text-ink">{found}</span> · {went},{" "}
-                      <span className="whitespace-nowrap">{lasted(run.finishedAtMs - run.startedAtMs)}</span>
-                    </span>
-                  </li>
-                );
-              })}
-            </ol>
+            <RunList runs={runs.ended.slice(0, RUNS_SHOWN)} describe={describeCounts} />
           )}
         </>
       )}
@@ -117,8 +99,4 @@ function Progress({ counts }: { counts: Readonly<Record<string, number>> }) {
       </p>
     </div>
   );
-}
-
-function lasted(ms: number): string {
-  return ms < 1_000 ? "in under a second" : `in ${formatDuration(ms)}`;
 }

@@ -1,0 +1,205 @@
+"use client";
+
+import { useQuery } from "convex/react";
+import type { FunctionReturnType } from "convex/server";
+import { ArrowLeft, SearchX } from "lucide-react";
+import Link from "next/link";
+import type { ReactNode } from "react";
+import { api } from "../../../../convex/_generated/api";
+import { planName } from "../../../app/plan/plans.ts";
+import { ButtonLink } from "../../../components/button.tsx";
+import { formatUnits } from "../../../components/format.ts";
+import { Notice } from "../../../components/notice.tsx";
+import { Figure, Figures, Panel, ScreenHead } from "../../../components/panel.tsx";
+import { MeterBar, MeterMark } from "../../../components/meter-bar.tsx";
+import { Empty, Loading } from "../../../components/states.tsx";
+import { Ago, Instant } from "../../../components/time.tsx";
+import { AccountState } from "../accounts-screen.tsx";
+import { ActsPanel } from "./acts-panel.tsx";
+
+export type AccountView = NonNullable<FunctionReturnType<typeof api.screensAccounts.get>>;
+
+/** One account: plan, limit, usage, what stands in its way, and what an operator can do about it. */
+export function DetailScreen({ accountId }: { accountId: string }) {
+  const account = useQuery(api.screensAccounts.get, { accountId });
+  if (account === undefined) return <Loading what="the account" rows={6} />;
+  if (account === null) {
+    return (
+      <Empty
+        icon={SearchX}
+        title="There is no such account"
+        action={<ButtonLink href="/ops/accounts">All accounts</ButtonLink>}
+      />
+    );
+  }
+  return (
+    <>
+      <div className="flex flex-col gap-3">
+        <Link
+          href="/ops/accounts"
+          prefetch={false}
+          className="flex w-fit items-center gap-1.5 text-sm text-muted hover:text-ink"
+        >
+          <ArrowLeft aria-hidden className="size-4" />
+          All accounts
+        </Link>
+        <ScreenHead
+          title={account.name}
+          action={<ButtonLink href={`/ops/reconciliation/${account.id}`}>Meters and evidence</ButtonLink>}
+        >
+          {account.email !== null && account.email !== account.name ? account.email : "Made"}{" "}
+          {account.email !== null && account.email !== account.name && "· made "}
+          <Instant ms={account.createdAtMs} />
+        </ScreenHead>
+      </div>
+      <Standing account={account} />
+      <UsagePanel account={account} />
+      <ActsPanel account={account} />
+      <FactsPanel account={account} />
+    </>
+  );
+}
+
+function Standing({ account: { overdueSinceMs, deletedAtMs, limitFailure } }: { account: AccountView }) {
+  return (
+    <>
+      {deletedAtMs !== null && (
+        <Notice tone="info" title="This customer was deleted at the provider">
+          <Ago ms={deletedAtMs} />. The ledger stays; nobody signs in to it any more.
+        </Notice>
+      )}
+      {overdueSinceMs !== null && (
+        <Notice
+          tone="bad"
+          title="An invoice is overdue"
+          next="Whether that stops new jobs is set under Settings; it ends with the payment."
+        >
+          Since <Instant ms={overdueSinceMs} />.
+        </Notice>
+      )}
+      {limitFailure !== null && (
+        <Notice
+          tone="warn"
+          title="The limit could not be read from the provider"
+          next="The last limit serves until it is ten minutes old. Then new jobs are refused until a read succeeds."
+        >
+          {limitFailure.reason}, <Ago ms={limitFailure.atMs} />.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function UsagePanel({ account }: { account: AccountView }) {
+  const { usedUnits, heldUnits, freeUnits, limit, cycle } = account;
+  const whole = limit?.limitUnits ?? null;
+  const limitText = limit === null ? "not read yet" : whole === null ? "unlimited" : formatUnits(whole);
+  return (
+    <Panel
+      id="usage"
+      title={`Tokens in the cycle ${cycle.name}`}
+      about={
+        <>
+          Until <Instant ms={cycle.endMs} />.{" "}
+          {limit !== null && (
+            <>
+              The limit was read <Ago ms={limit.readAtMs} />.
+            </>
+          )}
+        </>
+      }
+      aside={<AccountState account={account} />}
+    >
+      <MeterBar
+        label={`${formatUnits(usedUnits)} used, ${formatUnits(heldUnits)} held, limit ${limitText}`}
+        whole={whole}
+        parts={[
+          { name: "used", units: usedUnits, look: "used" },
+          { name: "held", units: heldUnits, look: "held" },
+        ]}
+      />
+      <Figures>
+        <Figure name="Used" mark={<MeterMark look="used" />}>
+          {formatUnits(usedUnits)}
+        </Figure>
+        <Figure name="Held" mark={<MeterMark look="held" />}>
+          {formatUnits(heldUnits)}
+        </Figure>
+        <Figure name="Free" mark={<MeterMark look="free" />}>
+          {freeUnits === null ? "–" : formatUnits(freeUnits)}
+        </Figure>
+        <Figure name="Limit">{limitText}</Figure>
+      </Figures>
+    </Panel>
+  );
+}
+
+const ANCHORS: Record<AccountView["cycleAnchorSource"], string> = {
+  operator: "set by an operator",
+  subscription: "the provider's sign-up date",
+  agreement: "the start of the first agreement",
+  creation: "when the account was made",
+};
+
+function FactsPanel({ account }: { account: AccountView }) {
+  const { provider, planKey, jobsPerMinute, cycle, cycleAnchorSource, cycleAnchorFrozenAtMs } = account;
+  return (
+    <Panel id="facts" title="What is known">
+      <dl className="grid gap-x-6 gap-y-2 text-sm sm:grid-cols-[11rem_minmax(0,1fr)]">
+        <Fact name="Plan">
+          {provider === "kinde" ? `${planName(planKey)} (${planKey})` : "The limit is set here, by hand."}
+        </Fact>
+        <Fact name="New jobs a minute">{formatUnits(jobsPerMinute)}</Fact>
+        <Fact name="Cycle">
+          <Instant ms={cycle.startMs} /> to <Instant ms={cycle.endMs} />; counted from{" "}
+          {ANCHORS[cycleAnchorSource]}
+          {cycleAnchorFrozenAtMs === null ? ", until the first job fixes it" : ", fixed by the first job"}
+        </Fact>
+        <Fact name="Agreements">
+          {account.agreements.length === 0
+            ? "none is known"
+            : account.agreements.map(({ agreementId, planKey: key, fromMs, untilMs }) => (
+                <span key={agreementId} className="block break-words">
+                  {key === null ? "no plan" : planName(key)},{" "}
+                  {fromMs === 0 ? "always" : <Instant ms={fromMs} />}
+                  {untilMs === null ? " on" : " to "}
+                  {untilMs !== null && <Instant ms={untilMs} />}{" "}
+                  <span className="font-mono text-xs text-muted">{agreementId}</span>
+                </span>
+              ))}
+        </Fact>
+        <Fact name="Account id">
+          <Id text={account.id} />
+        </Fact>
+        <Fact name="User at the provider">
+          <Id text={account.kindeUserId} />
+        </Fact>
+        <Fact name="Customer at the provider">
+          <Id text={account.customerId} />
+        </Fact>
+        {account.mergedIntoAccountId !== null && (
+          <Fact name="Merged into">
+            <Id text={account.mergedIntoAccountId} />
+          </Fact>
+        )}
+      </dl>
+    </Panel>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </>
+  );
+}
+
+function Id({ text }: { text: string | null }) {
+  return text === null ? (
+    <span className="text-muted">none</span>
+  ) : (
+    <span className="font-mono text-xs break-all">{text}</span>
+  );
+}

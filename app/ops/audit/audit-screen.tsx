@@ -1,0 +1,156 @@
+"use client";
+
+import { useAction, useQuery } from "convex/react";
+import type { FunctionReturnType } from "convex/server";
+import { FileClock, Play, SearchX } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../../convex/_generated/api";
+import { Button } from "../../components/button.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { formatUnits } from "../../components/format.ts";
+import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { Panel, ScreenHead } from "../../components/panel.tsx";
+import { Empty, Loading } from "../../components/states.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Ago, Instant } from "../../components/time.tsx";
+import { toast } from "../../components/toast.tsx";
+import { useKept } from "../../components/use-kept.ts";
+import { usePages } from "../../components/use-pages.ts";
+import { OwnerLink } from "../owner-link.tsx";
+import { RunList } from "../run-list.tsx";
+import { ACTIONS, actionName, detailsText } from "./words.ts";
+
+type Line = FunctionReturnType<typeof api.screensOperators.audit>["lines"][number];
+
+const RUNS_SHOWN = 3;
+
+const COLUMNS: readonly Column<Line>[] = [
+  {
+    name: "What",
+    cell: ({ action, details }) => (
+      <span className="block max-w-96">
+        <span className="font-medium">{actionName(action)}</span>
+        <span className="block text-xs break-words text-muted">{detailsText(details)}</span>
+      </span>
+    ),
+  },
+  { name: "Account", cell: ({ account }) => <OwnerLink account={account} none="all of them" /> },
+  {
+    name: "By",
+    cell: ({ actor }) => (
+      <span className="block max-w-40 truncate" title={actor}>
+        {actor}
+      </span>
+    ),
+  },
+  { name: "When", cell: ({ atMs }) => <Instant ms={atMs} /> },
+];
+
+/** What operators did and what workers repaired: append only. */
+export function AuditScreen() {
+  const [action, setAction] = useState("");
+  const [text, setText] = useState("");
+  const pages = usePages(`${action} ${text}`);
+  const page = useKept(
+    useQuery(api.screensOperators.audit, {
+      cursor: pages.cursor,
+      ...(action === "" ? {} : { action }),
+      ...(text === "" ? {} : { text }),
+    }),
+  );
+  const isFiltered = action !== "" || text !== "" || pages.number > 1;
+  return (
+    <>
+      <ScreenHead title="Audit">
+        Who did what, and what was repaired by itself. Lines are only ever added, in the transaction of the
+        act.
+      </ScreenHead>
+      <BudgetsPanel />
+      <Panel id="log" title="Log">
+        <ListControls>
+          <SearchField label="Search the log" placeholder="Who, account or detail…" onSearch={setText} />
+          <SelectField
+            hideLabel
+            label="What"
+            className="sm:w-56"
+            value={action}
+            onChange={(event) => setAction(event.target.value)}
+          >
+            <option value="">Everything</option>
+            {Object.entries(ACTIONS).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </SelectField>
+        </ListControls>
+        {page === undefined ? (
+          <Loading what="the log" rows={6} />
+        ) : page.lines.length > 0 ? (
+          <Table label="Log" columns={COLUMNS} rows={page.lines} keyOf={({ id }) => id} />
+        ) : isFiltered ? (
+          <Empty icon={SearchX} title="No line fits" />
+        ) : (
+          <Empty icon={FileClock} title="Nothing was done yet" />
+        )}
+        {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="the log" />}
+      </Panel>
+    </>
+  );
+}
+
+/** The audit of balances: used and held units recomputed from the rows they are copies of. */
+function BudgetsPanel() {
+  const runs = useQuery(api.screensReconciliation.runs, { name: "audit" });
+  const audit = useAction(api.ops.audit);
+  const [isBusy, setIsBusy] = useState(false);
+
+  async function onAudit() {
+    setIsBusy(true);
+    try {
+      const { budgets, repaired } = await audit({});
+      const checked = `${formatUnits(budgets)} ${budgets === 1 ? "balance" : "balances"} checked`;
+      if (repaired === 0) toast.done("Every balance is right", `${checked}.`);
+      else
+        toast.failed(`${formatUnits(repaired)} repaired`, `${checked}; the log has a line for each repair.`);
+    } catch {
+      toast.failed("The audit did not end", "The log of Convex says why.");
+    } finally {
+      setIsBusy(false);
+    }
+  }
+
+  return (
+    <Panel
+      id="budgets"
+      title="Balances"
+      about={
+        <>
+          Used and held units are recomputed from ledger rows and running jobs, every hour and at each start.
+          One that differs is set right.{" "}
+          {runs !== undefined && runs.lastGoodAtMs !== null && (
+            <>
+              The last good run ended <Ago ms={runs.lastGoodAtMs} />.
+            </>
+          )}
+        </>
+      }
+      aside={
+        <Button look="primary" isBusy={isBusy} onClick={() => void onAudit()}>
+          {!isBusy && <Play aria-hidden className="size-4" />}
+          Audit now
+        </Button>
+      }
+    >
+      {runs !== undefined && runs.ended.length > 0 && (
+        <RunList
+          runs={runs.ended.slice(0, RUNS_SHOWN)}
+          describe={({ budgets = 0, repaired = 0 }) => ({
+            found: repaired === 0 ? "all right" : `${formatUnits(repaired)} repaired`,
+            went: `${formatUnits(budgets)} ${budgets === 1 ? "balance" : "balances"}`,
+          })}
+        />
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,144 @@
+"use client";
+
+import { useQuery } from "convex/react";
+import { Inbox, SearchX } from "lucide-react";
+import { useSearchParams } from "next/navigation";
+import { useState } from "react";
+import { api } from "../../../convex/_generated/api";
+import { Badge } from "../../components/badge.tsx";
+import { Button } from "../../components/button.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { Panel, ScreenHead } from "../../components/panel.tsx";
+import { Empty, Loading } from "../../components/states.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Ago, Instant } from "../../components/time.tsx";
+import { useKept } from "../../components/use-kept.ts";
+import { usePages } from "../../components/use-pages.ts";
+import { OwnerLink } from "../owner-link.tsx";
+import { EventDialog } from "./event-dialog.tsx";
+import { type EventStatus, type EventView, isStatus, STATUSES, typeName } from "./words.ts";
+
+const columnsOf = (onOpen: (event: EventView) => void): readonly Column<EventView>[] => [
+  {
+    name: "Event",
+    cell: ({ type, result, error }) => (
+      <span className="block max-w-72">
+        <span className="font-medium">{typeName(type)}</span>
+        {(error ?? result) !== null && (
+          <span className="block truncate text-xs text-muted" title={error ?? result ?? ""}>
+            {error ?? result}
+          </span>
+        )}
+      </span>
+    ),
+  },
+  { name: "Customer", cell: ({ account }) => <OwnerLink account={account} /> },
+  {
+    name: "Status",
+    cell: ({ status }) => <Badge tone={STATUSES[status].tone}>{STATUSES[status].name}</Badge>,
+  },
+  {
+    name: "Happened",
+    cell: ({ occurredAtMs }) =>
+      occurredAtMs === null ? <span className="text-muted">not said</span> : <Instant ms={occurredAtMs} />,
+  },
+  { name: "Received", cell: ({ receivedAtMs }) => <Ago ms={receivedAtMs} /> },
+  {
+    name: "Deliveries",
+    isNumber: true,
+    cell: ({ seenCount }) => seenCount,
+  },
+  {
+    name: "Actions",
+    isActions: true,
+    cell: (event) => (
+      <Button size="sm" onClick={() => onOpen(event)}>
+        Open<span className="sr-only"> {typeName(event.type)}</span>
+      </Button>
+    ),
+  },
+];
+
+/** Every billing event that arrived, the newest first, and what became of it. */
+export function InboxScreen() {
+  const asked = useSearchParams().get("status");
+  const [status, setStatus] = useState<EventStatus | "">(isStatus(asked) ? asked : "");
+  const [text, setText] = useState("");
+  const pages = usePages(`${status} ${text}`);
+  const page = useKept(
+    useQuery(api.screensOperators.events, {
+      cursor: pages.cursor,
+      ...(status === "" ? {} : { status }),
+      ...(text === "" ? {} : { text }),
+    }),
+  );
+  const [openId, setOpenId] = useState<string | null>(null);
+  const [isOpen, setIsOpen] = useState(false);
+  const columns = columnsOf(({ id }) => {
+    setOpenId(id);
+    setIsOpen(true);
+  });
+  const isFiltered = status !== "" || text !== "";
+  return (
+    <>
+      <ScreenHead title="Inbox">
+        Billing events as they were signed. Each is stored before it is answered, applied once however often
+        it is delivered, and kept.
+      </ScreenHead>
+      <Panel
+        id="events"
+        title={status === "" ? "Events" : `Events: ${STATUSES[status].name.toLowerCase()}`}
+        {...(status === "" ? {} : { about: STATUSES[status].about })}
+        aside={
+          <Button
+            size="sm"
+            aria-pressed={status === "dead"}
+            onClick={() => setStatus(status === "dead" ? "" : "dead")}
+          >
+            {status === "dead" ? "All events" : "Dead letters only"}
+          </Button>
+        }
+      >
+        <ListControls>
+          <SearchField
+            label="Search events"
+            placeholder="Type, event id, customer or error…"
+            onSearch={setText}
+          />
+          <SelectField
+            hideLabel
+            label="Status"
+            className="sm:w-44"
+            value={status}
+            onChange={(event) => setStatus(isStatus(event.target.value) ? event.target.value : "")}
+          >
+            <option value="">Every status</option>
+            {Object.entries(STATUSES).map(([value, { name }]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </SelectField>
+        </ListControls>
+        {page === undefined ? (
+          <Loading what="the events" rows={6} />
+        ) : page.events.length > 0 ? (
+          <Table label="Events" columns={columns} rows={page.events} keyOf={({ id }) => id} />
+        ) : isFiltered || pages.number > 1 ? (
+          <Empty icon={SearchX} title={status === "dead" && text === "" ? "No dead letter" : "No event fits"}>
+            {page.cursor === null
+              ? "None of the stored events."
+              : "Those looked through do not; older ones may."}
+          </Empty>
+        ) : (
+          <Empty icon={Inbox} title="No event yet">
+            The first arrives when somebody signs up or changes the plan.
+          </Empty>
+        )}
+        {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="events" />}
+      </Panel>
+      {openId !== null && <EventDialog id={openId} isOpen={isOpen} onClose={() => setIsOpen(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+"use client";
+
+import { useQuery } from "convex/react";
+import { api } from "../../convex/_generated/api";
+import { PERIODIC_WORKERS, workerState } from "../../lib/shared/periodic-workers.ts";
+import { Notice } from "../components/notice.tsx";
+import { ScreenHead } from "../components/panel.tsx";
+import { useNow } from "../components/use-now.ts";
+import { SweepButton } from "./sweep-button.tsx";
+import { WaitingPanel } from "./waiting-panel.tsx";
+import { WorkersPanel } from "./workers-panel.tsx";
+
+/** Whether everything that should happen by itself does, and what waits for a person. */
+export function OverviewScreen() {
+  const health = useQuery(api.health.forOperators, {});
+  const nowMs = useNow();
+  const late = PERIODIC_WORKERS.filter((worker) => {
+    const run = health?.runs.find(({ name }) => name === worker.name);
+    return nowMs !== null && workerState(worker, run?.lastGoodAtMs ?? null, nowMs) === "late";
+  });
+  return (
+    <>
+      <ScreenHead title="Overview" action={<SweepButton />}>
+        The workers that run by themselves, and what waits for somebody.
+      </ScreenHead>
+      {health !== undefined && late.length > 0 && (
+        <Notice
+          isNews
+          tone="bad"
+          title={late.length === 1 ? "A worker is late" : `${late.length} workers are late`}
+          next="Its last good run is longer ago than several runs. Is the Convex deployment up, and does the log say why runs fail?"
+        >
+          {late.map(({ name }) => name).join(", ")}
+        </Notice>
+      )}
+      <WaitingPanel />
+      <WorkersPanel runs={health?.runs} />
+    </>
+  );
+}
