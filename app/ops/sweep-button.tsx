@@ -30,7 +30,7 @@ export function SweepButton() {
 
   return (
     <div className="flex flex-wrap items-center gap-3">
-      <p role="status" className="text-sm text-muted">
+      <p role="status" className="text-sm text-muted empty:hidden">
         {swept}
       </p>
       <Button isBusy={isBusy} onClick={() => void onSweep()}>

@@ -3,6 +3,7 @@
 import type { FunctionReturnType } from "convex/server";
 import Link from "next/link";
 import type { api } from "../../convex/_generated/api";
+import { HOUR_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
 import { PERIODIC_WORKERS, type WorkerName, workerState } from "../../lib/shared/periodic-workers.ts";
 import { Badge } from "../components/badge.tsx";
 import { linkClass } from "../components/button.tsx";
@@ -81,17 +82,17 @@ export function WorkersPanel({ runs }: { runs: readonly Run[] | undefined }) {
                 <div className="flex items-center justify-between gap-3">
                   <h3 className="font-semibold">
                     {href === undefined ? (
-                      worker.name
+                      titleOf(worker.name)
                     ) : (
                       <Link href={href} prefetch={false} className={linkClass}>
-                        {worker.name}
+                        {titleOf(worker.name)}
                       </Link>
                     )}
                   </h3>
                   <State state={state} run={run} />
                 </div>
                 <p className="text-muted">
-                  {does}, every {formatDuration(worker.everyMs).replace(/ 0 (?:s|min)$/, "")}
+                  {does}, {everyText(worker.everyMs)}
                 </p>
                 <p className={state === "late" ? "font-medium text-bad" : ""}>
                   {run === undefined || run.lastGoodAtMs === null ? (
@@ -112,6 +113,16 @@ export function WorkersPanel({ runs }: { runs: readonly Run[] | undefined }) {
     </Panel>
   );
 }
+
+const titleOf = (name: string): string => `${name[0]?.toUpperCase() ?? ""}${name.slice(1)}`;
+
+const EVERY: Readonly<Record<number, string>> = {
+  [MINUTE_MS]: "every minute",
+  [HOUR_MS]: "every hour",
+  [24 * HOUR_MS]: "every night",
+};
+
+const everyText = (everyMs: number): string => EVERY[everyMs] ?? `every ${formatDuration(everyMs)}`;
 
 function State({ state, run }: { state: "ok" | "waiting" | "late"; run: Run | undefined }) {
   if (state === "late") return <Badge tone="bad">late</Badge>;

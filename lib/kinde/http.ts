@@ -4,7 +4,7 @@ import { parseRetryAfterMs } from "./back-off.ts";
 export const ANSWER_BYTES_MAX = 5 * 1024 * 1024;
 
 export interface HttpRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;

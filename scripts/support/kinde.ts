@@ -109,7 +109,12 @@ function planEmulator(options: KindeStackOptions): KindeStack {
     issuerUrl: settings.issuerUrl,
     siteUrl: settings.siteUrl,
     shortUrl: shortUrlOf(options.env, settings.siteUrl),
-    webEnv: webEnv(settings),
+    webEnv: {
+      ...webEnv(settings),
+      // The operators' fault switches (lib/server/emulator-control.ts).
+      KINDE_EMULATOR_CONTROL_URL: settings.issuerUrl,
+      KINDE_EMULATOR_CONTROL_KEY: secrets.kindeControlKey,
+    },
     functionsEnv: functionsEnv(settings),
   };
 }

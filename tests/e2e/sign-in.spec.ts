@@ -100,7 +100,7 @@ test("/ops answers 403 to a customer, on the page and in the functions", async (
 
 test("/ops is open to whoever carries the operator permission", async ({ page, stack }) => {
   await signUp(page, stack, { isOperator: true, target: "/ops" });
-  await expect(page.getByText(/^sweeper/)).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Sweeper" })).toBeVisible();
   await page.getByRole("button", { name: "Sweep now" }).click();
   await expect(page.getByText(/^Swept/)).toBeVisible();
 });

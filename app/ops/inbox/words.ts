@@ -25,8 +25,8 @@ export const STATUSES: Record<EventStatus, { name: string; tone: Tone; about: st
 
 export const isStatus = (text: string | null): text is EventStatus => text !== null && text in STATUSES;
 
-/** Event types without the dots: "plan changed". */
+/** Event types as words: "plan changed", "user created". */
 export function typeName(type: string | null): string {
   if (type === null) return "no event";
-  return type.replace(/^customer\./, "").replaceAll("_", " ");
+  return type.replace(/^customer\./, "").replaceAll(/[._]/g, " ");
 }

@@ -118,7 +118,7 @@ function HowToSet() {
         deployment. Messages are signed as Standard Webhooks are.
       </p>
       <div className="mt-2 flex min-w-0 flex-wrap items-start gap-2">
-        <pre className="min-w-0 flex-1 overflow-x-auto rounded-md bg-card p-3 font-mono text-xs" tabIndex={0}>
+        <pre className="min-w-0 flex-1 rounded-md bg-card p-3 font-mono text-xs break-all whitespace-pre-wrap">
           {VARIABLES}
         </pre>
         <CopyButton text={VARIABLES} label="Copy" />
