@@ -1,6 +1,20 @@
 import type { Page } from "@playwright/test";
 import type { TempStack } from "../../scripts/support/temp-stack.ts";
+import { expectAccessible, scrollWidth } from "./screen-checks.ts";
 import { collectErrors, expect, open, type Person, signUp, test } from "./stack.ts";
+
+/** Of every screen of this part, and its address below /ops. */
+const SECTIONS = {
+  Overview: "",
+  Reconciliation: "/reconciliation",
+  Reviews: "/reviews",
+  Inbox: "/inbox",
+  "Plan drift": "/drift",
+  Accounts: "/accounts",
+  Audit: "/audit",
+  Faults: "/faults",
+  Settings: "/settings",
+} as const;
 
 const AGENT = "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 Safari/537.36";
 
@@ -25,10 +39,17 @@ interface State {
   readonly agreements: { readonly id: string; readonly customerId: string }[];
 }
 
-async function agreementOf(stack: TempStack, { email }: Person): Promise<string> {
+/** The ids of a person at the provider. */
+async function idsOf(stack: TempStack, { email }: Person): Promise<{ userId: string; agreementId: string }> {
   const { users, agreements } = await control<State>(stack, "GET", "/state");
   const user = users.find((one) => one.email === email);
-  return agreements.find(({ customerId }) => customerId === user?.customerId)?.id ?? "";
+  const agreement = agreements.find(({ customerId }) => customerId === user?.customerId);
+  return { userId: user?.id ?? "", agreementId: agreement?.id ?? "" };
+}
+
+/** An event whose plan has no key: no attempt can apply it. */
+async function tellDeadEvent(stack: TempStack, userId: string): Promise<void> {
+  await control(stack, "POST", `/users/${userId}/events`, { type: "plan_changed", data: { plan: {} } });
 }
 
 /** Makes a link on the links screen, which has to be open. */
@@ -71,7 +92,7 @@ test("a meter that somebody else wrote to is found, repaired and read back, and 
   await expect(row.getByRole("cell").nth(2)).toHaveText(/3$/);
 
   // Somebody else adds four to the meter.
-  const agreementId = await agreementOf(stack, person);
+  const { agreementId } = await idsOf(stack, person);
   await control(stack, "POST", "/meter", { agreementId, featureKey: "clicks", deltaUnits: 4 });
   await page.getByRole("button", { name: "Run now" }).click();
   await expect(
@@ -100,5 +121,162 @@ test("a meter that somebody else wrote to is found, repaired and read back, and 
   await page.getByRole("button", { name: "Read its meters now" }).click();
   await expect(newest).toContainText("found again");
   await expect(page.getByText("shows exactly what the ledger adds up to")).toBeVisible();
+  expect(errors).toEqual([]);
+});
+
+test("a dead letter is found, replayed and signed, and the audit tells who did it", async ({
+  page,
+  stack,
+}) => {
+  const person = await signUp(page, stack, { isOperator: true, target: "/ops" });
+  const { userId } = await idsOf(stack, person);
+  await tellDeadEvent(stack, userId);
+
+  await page.getByRole("link", { name: /^Dead letters 1/ }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Inbox" })).toBeVisible();
+  const row = page.getByRole("table", { name: "Events" }).getByRole("row", { name: /plan changed/ });
+  await expect(row).toContainText("Dead letter");
+  await row.getByRole("button", { name: "Open plan changed" }).click();
+  const dialog = page.getByRole("dialog", { name: "plan changed" });
+  await expect(dialog).toContainText("data.plan.key");
+  await expect(dialog.getByRole("list", { name: "Receipts" }).getByRole("listitem")).toHaveCount(1);
+  await expect(dialog.locator("pre")).toContainText(userId);
+  await dialog.getByRole("button", { name: "Replay" }).click();
+  const question = page.getByRole("alertdialog", { name: "Replay this event?" });
+  await question.getByRole("button", { name: "Leave it" }).click();
+  await expect(question).toBeHidden();
+  await dialog.getByRole("button", { name: "Replay" }).click();
+  await question.getByRole("button", { name: "Replay it" }).click();
+  await expect(page.getByText("The event is due again")).toBeVisible();
+  // It is as dead as before: nothing about it has changed.
+  await expect(dialog).toContainText("Dead letter");
+  await page.keyboard.press("Escape");
+
+  await open(page, "Reviews");
+  const review = page.getByRole("list", { name: "Reviews" }).getByRole("listitem").first();
+  await expect(review).toContainText("A billing event is dead");
+  await review.getByRole("button", { name: /^Decide/ }).click();
+  const decision = page.getByRole("dialog", { name: "A billing event is dead" });
+  await decision.getByRole("button", { name: "Sign" }).click();
+  await expect(decision.getByText("Write down what was done about it.")).toBeVisible();
+  await decision.getByLabel("What was done about it").fill("Asked for a proper event");
+  await decision.getByRole("button", { name: "Sign" }).click();
+  await expect(page.getByText("Nothing waits for a decision")).toBeVisible();
+  await page.getByLabel("State").selectOption("decided");
+  await expect(review).toContainText("Asked for a proper event");
+
+  await open(page, "Audit");
+  const log = page.getByRole("table", { name: "Log" });
+  await expect(log).toContainText("Event replayed");
+  await expect(log.getByRole("row", { name: /Review decided/ })).toContainText(userId);
+});
+
+test("a fault is switched on from the screen and strikes; its key stays on the server", async ({
+  page,
+  context,
+  stack,
+}) => {
+  const errors = collectErrors(context);
+  const bodies: string[] = [];
+  page.on("response", (response) => {
+    if (response.url().startsWith(stack.siteUrl)) {
+      void response.text().then(
+        (body) => bodies.push(body),
+        () => undefined,
+      );
+    }
+  });
+  const person = await signUp(page, stack, { isOperator: true, target: "/ops/faults" });
+  await expect(page.getByText("None: everything works as it should.")).toBeVisible();
+  await page.getByLabel("How long: Limits cannot be read").selectOption("for a minute");
+  await page.getByRole("button", { name: "Switch on Limits cannot be read" }).click();
+  const active = page.getByRole("list", { name: "Switched on" });
+  await expect(active).toContainText("Limits cannot be read");
+
+  await open(page, "Accounts");
+  await page.getByLabel("Search accounts").fill(person.email);
+  await page.getByRole("link", { name: `Details of ${person.email}` }).click();
+  await page.getByRole("button", { name: "Read the limit" }).click();
+  await expect(page.getByText("The limit could not be read from the provider")).toBeVisible();
+
+  await open(page, "Faults");
+  await expect(active).toContainText(/struck [1-9]/);
+  await page.getByRole("button", { name: "Switch all off" }).click();
+  await expect(page.getByText("None: everything works as it should.")).toBeVisible();
+  await open(page, "Accounts");
+  await page.getByRole("link", { name: `Details of ${person.email}` }).click();
+  await page.getByRole("button", { name: "Read the limit" }).click();
+  await expect(page.getByText("The limit was read again")).toBeVisible();
+  await expect(page.getByText("The limit could not be read from the provider")).toHaveCount(0);
+  expect(bodies.length).toBeGreaterThan(0);
+  expect(bodies.some((body) => body.includes(stack.kindeControlKey))).toBe(false);
+
+  const foreign = await page.request.get(`${stack.siteUrl}/ops/faults/control`, {
+    headers: { "sec-fetch-site": "cross-site" },
+  });
+  expect(foreign.status()).toBe(403);
+  expect(errors).toEqual([]);
+});
+
+test("every screen, and the fault switches, answer 403 to a customer", async ({ page, stack }) => {
+  await signUp(page, stack);
+  const paths = [...Object.values(SECTIONS), "/reconciliation/x", "/accounts/x", "/faults/control"];
+  for (const path of paths) {
+    const answer = await page.request.get(`${stack.siteUrl}/ops${path}`);
+    expect(answer.status(), path).toBe(403);
+  }
+  const headers = { "sec-fetch-site": "same-origin" };
+  const asked = await page.request.post(`${stack.siteUrl}/ops/faults/control`, {
+    headers,
+    data: { offer: "webhook_loss", span: "1" },
+  });
+  expect(asked.status()).toBe(403);
+});
+
+test("axe finds nothing serious on any screen, in light and dark, and a phone scrolls none sideways", async ({
+  page,
+  context,
+  stack,
+}) => {
+  const errors = collectErrors(context);
+  const person = await signUp(page, stack, { isOperator: true, target: "/ops" });
+  const { userId } = await idsOf(stack, person);
+  await tellDeadEvent(stack, userId);
+  await expect(page.getByRole("link", { name: /^Dead letters [1-9]/ })).toBeVisible();
+
+  async function check(what: string): Promise<void> {
+    await expect(page.getByText(/^Loading/)).toHaveCount(0);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expectAccessible(page, `${what}, ${colorScheme}`);
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await scrollWidth(page), what).toBeLessThanOrEqual(390);
+    await page.setViewportSize({ width: 1280, height: 720 });
+  }
+
+  for (const section of Object.keys(SECTIONS)) {
+    await open(page, section);
+    await check(section);
+  }
+  await open(page, "Accounts");
+  await page.getByRole("link", { name: `Details of ${person.email}` }).click();
+  await expect(page.getByRole("heading", { level: 1, name: person.email })).toBeVisible();
+  await check("an account");
+  await page.getByRole("link", { name: "Meters and evidence" }).click();
+  await expect(page.getByRole("heading", { name: "Evidence" })).toBeVisible();
+  await check("evidence");
+  await open(page, "Inbox");
+  await page.getByRole("button", { name: "Open plan changed" }).first().click();
+  await expect(page.getByRole("list", { name: "Receipts" })).toBeVisible();
+  await check("an event");
+  await page.keyboard.press("Escape");
+  await open(page, "Reviews");
+  await page
+    .getByRole("button", { name: /^Decide/ })
+    .first()
+    .click();
+  await expect(page.getByRole("dialog")).toBeVisible();
+  await check("a decision");
   expect(errors).toEqual([]);
 });
