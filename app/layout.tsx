@@ -5,9 +5,14 @@ import type { ReactNode } from "react";
 import { readTheme, THEME_COOKIE } from "./components/theme.ts";
 import "./globals.css";
 
+const DESCRIPTION = "Usage limits that hold, billing meters that match, billing state that stays right.";
+
 export const metadata: Metadata = {
   title: { default: "Holdfast", template: "%s · Holdfast" },
-  description: "Usage limits that hold, billing meters that match, billing state that stays right.",
+  description: DESCRIPTION,
+  applicationName: "Holdfast",
+  metadataBase: new URL(process.env.KINDE_SITE_URL ?? "http://localhost:3000"),
+  openGraph: { title: "Holdfast", description: DESCRIPTION, siteName: "Holdfast", type: "website" },
 };
 
 export const viewport: Viewport = {

@@ -1,9 +1,9 @@
 /** How to create an account, a key and a job with curl. The commands run as they stand in the project folder. */
 export function FirstCall({ origin }: { origin: string }) {
   return (
-    <section aria-labelledby="first-call" className="flex flex-col gap-4">
-      <h2 id="first-call" className="text-xl font-semibold">
-        Make a first call
+    <section aria-labelledby="first-call" className="flex max-w-3xl flex-col gap-4">
+      <h2 id="first-call" className="text-xl font-semibold tracking-tight">
+        From a program
       </h2>
       <p className="text-muted">
         The operator key was made at the first start and lies in <Code>.holdfast/operator-key</Code>. With it,

@@ -1,7 +1,10 @@
 import { headers } from "next/headers";
 import { currentHealth } from "../../lib/server/health-response.ts";
+import { buttonClass, ButtonLink } from "../components/button.tsx";
 import { FirstCall } from "./first-call.tsx";
+import { FirstMinute } from "./first-minute.tsx";
 import { PartState } from "./part-state.tsx";
+import { Promises } from "./promises.tsx";
 
 // The state on this page is asked for at each request.
 export const dynamic = "force-dynamic";
@@ -12,43 +15,38 @@ const HEADLINES = {
   down: { text: "The database does not answer", tone: "text-bad" },
 } as const;
 
-const PROMISES = [
-  {
-    title: "Hold first",
-    text: "A job holds part of the limit before it starts. What is held by one job cannot be started by another, however many ask at once.",
-  },
-  {
-    title: "Capped by the hold",
-    text: "Each step is charged to the hold and never past it. A job that may need more asks for more, and gets it only when there is room.",
-  },
-  {
-    title: "Pay what was used",
-    text: "At the end the rest returns. When a worker dies, its lease runs out and the hold comes back by itself.",
-  },
-] as const;
-
 export default async function StartPage() {
   const [report, requestHeaders] = await Promise.all([currentHealth(), headers()]);
   const { convex, sweeper, audit } = report.parts;
   const headline = HEADLINES[report.status];
   return (
-    <main id="main" className="mx-auto flex max-w-4xl flex-col gap-12 px-5 py-12 sm:py-20">
-      <header className="flex flex-col gap-4">
-        <p className="font-mono text-sm text-accent">Holdfast</p>
-        <h1 className="text-3xl font-semibold tracking-tight text-balance sm:text-5xl">
-          Usage limits that hold, also when everything starts at once
+    <main id="main" className="mx-auto flex max-w-6xl flex-col gap-16 px-4 py-12 sm:px-8 sm:py-20">
+      <header className="flex flex-col items-start gap-6">
+        <h1 className="max-w-3xl text-4xl font-semibold tracking-tight text-balance sm:text-5xl">
+          Limits that hold. Meters that match. Billing that stays right.
         </h1>
         <p className="max-w-2xl text-lg text-pretty text-muted">
-          This server admits jobs against a usage limit, holds the units they may need, charges what they use
-          and gives back the rest.
+          Start five jobs at the same moment and all five pass a plain check. Send a report twice and somebody
+          pays twice. Let billing events come out of order and a paying customer is on Free. Holdfast is built
+          so that none of the three can happen, and shows you that it does not.
         </p>
+        <div className="flex flex-wrap gap-3">
+          <a href="/app" className={buttonClass("primary")}>
+            Open your account
+          </a>
+          <ButtonLink href="/docs">Read the docs</ButtonLink>
+        </div>
       </header>
 
+      <Promises />
+      <FirstMinute />
+      <FirstCall origin={originOf(requestHeaders)} />
+
       <section aria-labelledby="state" className="flex flex-col gap-4">
-        <h2 id="state" className="text-xl font-semibold">
-          State: <span className={headline.tone}>{headline.text}</span>
+        <h2 id="state" className="text-xl font-semibold tracking-tight">
+          This server: <span className={headline.tone}>{headline.text}</span>
         </h2>
-        <ul className="grid gap-3 sm:grid-cols-2">
+        <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
           <PartState name="Web server" status="ok" detail="Answered this page" />
           <PartState
             name="Database"
@@ -58,30 +56,7 @@ export default async function StartPage() {
           <PartState name="Sweeper" status={sweeper.status} detail={lastRun(sweeper)} />
           <PartState name="Audit" status={audit.status} detail={lastRun(audit)} />
         </ul>
-        <p className="text-sm text-muted">
-          As JSON:{" "}
-          <a href="/api/health" className="text-accent underline underline-offset-4">
-            /api/health
-          </a>
-          . Reload for the state of the moment.
-        </p>
       </section>
-
-      <section aria-labelledby="how" className="flex flex-col gap-4">
-        <h2 id="how" className="text-xl font-semibold">
-          How it works
-        </h2>
-        <ol className="grid gap-3 sm:grid-cols-3">
-          {PROMISES.map(({ title, text }) => (
-            <li key={title} className="flex flex-col gap-2 rounded-lg border border-line bg-card p-4">
-              <h3 className="font-medium">{title}</h3>
-              <p className="text-sm text-muted">{text}</p>
-            </li>
-          ))}
-        </ol>
-      </section>
-
-      <FirstCall origin={originOf(requestHeaders)} />
     </main>
   );
 }

@@ -165,7 +165,10 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   reconcile: { status: "good", counts: { match: 1 }, meters: [meterResult] },
   listReviews: { reviews: [review], cursor: null },
   decideReview: { review, entries: 2 },
-  listEvidence: { evidence: [{ ...meterResult, id: "e1", counterUnits: 10, atMs: 1, seenAtMs: 2 }], cursor: null },
+  listEvidence: {
+    evidence: [{ ...meterResult, id: "e1", counterUnits: 10, atMs: 1, seenAtMs: 2 }],
+    cursor: null,
+  },
   checkDrift: driftChecked,
   listDrift: driftPage,
   listAlerts: alertPage,
