@@ -125,7 +125,7 @@ test("none of it is for a customer", async () => {
     ["screensReconciliation:runs", { name: "audit" }],
     ["screensReconciliation:accountCount", {}],
   ] as const) {
-    await expect(customer.query(path, args), path).rejects.toEqual(refused);
+    await expect(customer.query(path, args)).rejects.toEqual(refused);
   }
   await expect(customer.action("screensAccounts:readLimit", { accountId: tenant.accountId })).rejects.toEqual(
     refused,

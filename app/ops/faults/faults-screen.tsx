@@ -93,7 +93,7 @@ function ActivePanel({ control: { faults, refresh, switchOff } }: { control: Fau
               className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2.5 text-sm first:pt-0 last:pb-0"
             >
               <span className="font-medium">{titleOf(fault)}</span>
-              <span className="flex-1 text-muted">
+              <span className="min-w-0 flex-1 basis-44 text-muted">
                 {spanOf(fault)}; struck {formatUnits(fault.hits)} {fault.hits === 1 ? "time" : "times"}
               </span>
               <Button size="sm" onClick={() => void switchOff(fault.id)}>

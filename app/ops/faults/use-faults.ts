@@ -1,6 +1,6 @@
 "use client";
 
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import type { ActiveFault } from "../../../lib/server/emulator-control.ts";
 import { toast } from "../../components/toast.tsx";
 
@@ -15,49 +15,64 @@ export interface Faults {
   readonly switchOff: (id: string | null) => Promise<void>;
 }
 
+interface Known {
+  readonly faults: readonly ActiveFault[] | undefined;
+  readonly isUnreachable: boolean;
+}
+
 /**
  * The faults that are on. They live in the emulator and not in the database, so they are asked for: when the screen
  * opens, when somebody comes back to it, and with each act.
  */
 export function useFaults(): Faults {
-  const [faults, setFaults] = useState<readonly ActiveFault[]>();
-  const [isUnreachable, setIsUnreachable] = useState(false);
-
-  const call = useCallback(async (method: string, query = "", body?: object): Promise<boolean> => {
-    const said = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(`${PATH}${query}`, { method, cache: "no-store", ...said }).catch(() => null);
-    setIsUnreachable(response?.ok !== true);
-    if (response?.ok !== true) return false;
-    setFaults(((await response.json()) as { faults: readonly ActiveFault[] }).faults);
-    return true;
-  }, []);
-
-  const refresh = useCallback(async () => {
-    await call("GET");
-  }, [call]);
+  const [known, setKnown] = useState<Known>({ faults: undefined, isUnreachable: false });
 
   useEffect(() => {
-    void refresh();
+    const look = () => void ask("GET").then((answer) => setKnown((before) => after(before, answer)));
     const onShow = () => {
-      if (document.visibilityState === "visible") void refresh();
+      if (document.visibilityState === "visible") look();
     };
+    look();
     document.addEventListener("visibilitychange", onShow);
     return () => document.removeEventListener("visibilitychange", onShow);
-  }, [refresh]);
+  }, []);
+
+  async function act(method: string, query?: string, body?: object): Promise<boolean> {
+    const answer = await ask(method, query, body);
+    setKnown((before) => after(before, answer));
+    return answer !== null;
+  }
 
   return {
-    faults,
-    isUnreachable,
-    refresh,
+    ...known,
+    async refresh() {
+      await act("GET");
+    },
     async switchOn(offer, span) {
-      if (!(await call("POST", "", { offer, span }))) {
+      if (!(await act("POST", "", { offer, span }))) {
         toast.failed("The fault was not switched on", "The stand-in for Kinde did not take it.");
       }
     },
     async switchOff(id) {
-      if (!(await call("DELETE", id === null ? "" : `?id=${encodeURIComponent(id)}`))) {
+      if (!(await act("DELETE", id === null ? "" : `?id=${encodeURIComponent(id)}`))) {
         toast.failed("Nothing was switched off", "The stand-in for Kinde did not answer.");
       }
     },
   };
+}
+
+/** What is on after the call; null when there was no answer that counts. */
+async function ask(method: string, query = "", body?: object): Promise<readonly ActiveFault[] | null> {
+  const said = body === undefined ? {} : { body: JSON.stringify(body) };
+  try {
+    const response = await fetch(`${PATH}${query}`, { method, cache: "no-store", ...said });
+    return response.ok ? ((await response.json()) as { faults: readonly ActiveFault[] }).faults : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What was known stays on the screen while nobody answers. */
+function after(before: Known, answer: readonly ActiveFault[] | null): Known {
+  return answer === null ? { ...before, isUnreachable: true } : { faults: answer, isUnreachable: false };
 }

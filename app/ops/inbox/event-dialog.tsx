@@ -51,7 +51,7 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
                 Replay
               </Button>
             </div>
-            <dl className="grid gap-x-4 gap-y-1.5 sm:grid-cols-[8rem_minmax(0,1fr)]">
+            <dl className="grid gap-x-4 gap-y-0.5 sm:gap-y-1.5 sm:grid-cols-[8rem_minmax(0,1fr)]">
               {found.event.error !== null && (
                 <Fact name="Last error">
                   <span className="text-bad">{found.event.error}</span>
@@ -139,7 +139,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
+      <dd className="mb-1.5 min-w-0 break-words sm:mb-0">{children}</dd>
     </>
   );
 }

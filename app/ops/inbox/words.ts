@@ -25,8 +25,9 @@ export const STATUSES: Record<EventStatus, { name: string; tone: Tone; about: st
 
 export const isStatus = (text: string | null): text is EventStatus => text !== null && text in STATUSES;
 
-/** Event types as words: "plan changed", "user created". */
+/** Event types as words: "Plan changed", "User created". */
 export function typeName(type: string | null): string {
-  if (type === null) return "no event";
-  return type.replace(/^customer\./, "").replaceAll(/[._]/g, " ");
+  if (type === null) return "No event";
+  const words = type.replace(/^customer\./, "").replaceAll(/[._]/g, " ");
+  return `${words[0]?.toUpperCase() ?? ""}${words.slice(1)}`;
 }

@@ -36,8 +36,8 @@ export function ReviewsScreen() {
   return (
     <>
       <ScreenHead title="Reviews">
-        What the workers found and must not decide by themselves. Each decision is signed with your name and
-        stays in the audit.
+        What the workers found and must not decide by themselves. Each decision is signed by you and stays in
+        the audit.
       </ScreenHead>
       <Panel id="reviews" title={status === "open" ? "Waiting for a decision" : "Decided"}>
         <ListControls>

@@ -183,7 +183,7 @@ function NumberAct(props: {
           onChange={(event) => setText(event.target.value)}
           className="w-32"
         />
-        <Button size="sm" type="submit" isBusy={isBusy} disabled={!isFit || value === props.now}>
+        <Button type="submit" isBusy={isBusy} disabled={!isFit || value === props.now}>
           Set
         </Button>
       </form>

@@ -145,7 +145,7 @@ function FactsPanel({ account }: { account: AccountView }) {
   const { provider, planKey, jobsPerMinute, cycle, cycleAnchorSource, cycleAnchorFrozenAtMs } = account;
   return (
     <Panel id="facts" title="What is known">
-      <dl className="grid gap-x-6 gap-y-2 text-sm sm:grid-cols-[11rem_minmax(0,1fr)]">
+      <dl className="grid gap-x-6 gap-y-0.5 text-sm sm:gap-y-2 sm:grid-cols-[11rem_minmax(0,1fr)]">
         <Fact name="Plan">
           {provider === "kinde" ? `${planName(planKey)} (${planKey})` : "The limit is set here, by hand."}
         </Fact>
@@ -153,7 +153,7 @@ function FactsPanel({ account }: { account: AccountView }) {
         <Fact name="Cycle">
           <Instant ms={cycle.startMs} /> to <Instant ms={cycle.endMs} />; counted from{" "}
           {ANCHORS[cycleAnchorSource]}
-          {cycleAnchorFrozenAtMs === null ? ", until the first job fixes it" : ", fixed by the first job"}
+          {cycleAnchorFrozenAtMs === null ? ", until the first use fixes it" : ", fixed by the first use"}
         </Fact>
         <Fact name="Agreements">
           {account.agreements.length === 0
@@ -191,7 +191,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0">{children}</dd>
+      <dd className="mb-2 min-w-0 sm:mb-0">{children}</dd>
     </>
   );
 }
