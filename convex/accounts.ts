@@ -277,13 +277,16 @@ export const list = operatorQuery({
 /** For actions, which cannot read the database themselves. Complete: nothing is left to ask the provider for. */
 export const ofUser = internalQuery({
   args: { kindeUserId: v.string() },
-  returns: v.union(v.object({ accountId: v.id("accounts"), isComplete: v.boolean() }), v.null()),
+  returns: v.union(
+    v.object({ accountId: v.id("accounts"), isComplete: v.boolean(), isDeleted: v.boolean() }),
+    v.null(),
+  ),
   handler: async (ctx, { kindeUserId }) => {
     const account = await findAccountOfUser(ctx, kindeUserId);
     if (account === null) return null;
     // One that a billing event made knows its customer, and nobody has entered it yet.
     const isComplete = account.customerId !== null && account.source !== "event";
-    return { accountId: account._id, isComplete };
+    return { accountId: account._id, isComplete, isDeleted: account.deletedAtMs !== null };
   },
 });
 

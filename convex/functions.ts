@@ -64,8 +64,8 @@ function refuseWithoutAccount(): never {
   refuse("no_account", "this sign-in has no account yet");
 }
 
-function refuseDeleted({ deletedAtMs }: Doc<"accounts">): void {
-  if (deletedAtMs !== null) refuse("forbidden", "this customer was deleted");
+function refuseDeleted(isDeleted: boolean): void {
+  if (isDeleted) refuse("forbidden", "this customer was deleted");
 }
 
 function checkServer(serverSecret: string): void {
@@ -122,7 +122,7 @@ export async function resolveKey(
   if (!apiKey.scopes.includes(scope)) refuse("forbidden", `the API key lacks the scope ${scope}`);
   const account = await ctx.db.get(apiKey.accountId);
   if (account === null) refuse("unauthorized", "the account of this API key is gone");
-  refuseDeleted(account);
+  refuseDeleted(account.deletedAtMs !== null);
   return { principal: { accountId: account._id, account, apiKeyId: apiKey._id }, apiKey };
 }
 
@@ -159,7 +159,7 @@ async function resolvePrincipal(
   const { kindeUserId } = await requireSignedIn(ctx);
   const account = await findAccountOfUser(ctx, kindeUserId);
   if (account === null) refuseWithoutAccount();
-  refuseDeleted(account);
+  refuseDeleted(account.deletedAtMs !== null);
   return { principal: { accountId: account._id, account, apiKeyId: null }, apiKey: null };
 }
 
@@ -205,11 +205,10 @@ export const accountAction = customAction(action, {
       return { ctx: { accountId }, args: {} };
     }
     const { kindeUserId } = await requireSignedIn(ctx);
-    const known: { accountId: Id<"accounts"> } | null = await ctx.runQuery(internal.accounts.ofUser, {
-      kindeUserId,
-    });
-    const accountId: Id<"accounts"> = known?.accountId ?? refuseWithoutAccount();
-    return { ctx: { accountId }, args: {} };
+    const known: { accountId: Id<"accounts">; isDeleted: boolean } =
+      (await ctx.runQuery(internal.accounts.ofUser, { kindeUserId })) ?? refuseWithoutAccount();
+    refuseDeleted(known.isDeleted);
+    return { ctx: { accountId: known.accountId }, args: {} };
   },
 });
 

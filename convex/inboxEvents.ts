@@ -73,7 +73,7 @@ export const listAll = operatorQuery({
   },
 });
 
-const detailValidator = v.object({
+export const detailValidator = v.object({
   event: eventViewValidator,
   payload: v.string(),
   isPayloadCut: v.boolean(),
@@ -94,21 +94,7 @@ export const get = operatorQuery({
   returns: v.union(detailValidator, v.null()),
   handler: async (ctx, { id }) => {
     const row = await findEvent(ctx, id);
-    if (row === null) return null;
-    const payload = readable(await loadPayload(ctx, row._id));
-    const receipts = await ctx.db
-      .query("receipts")
-      .withIndex("by_event", (q) => q.eq("inboxEventId", row._id))
-      .order("desc")
-      .take(RECEIPTS_SHOWN_MAX);
-    return {
-      event: viewEvent(row),
-      payload: payload.slice(0, PAYLOAD_SHOWN_MAX),
-      isPayloadCut: payload.length > PAYLOAD_SHOWN_MAX,
-      receipts: receipts.map(({ atMs, webhookId, kid, isCopy, flags }) => {
-        return { atMs, webhookId, kid, isCopy, flags };
-      }),
-    };
+    return row === null ? null : await viewDetail(ctx, row);
   },
 });
 
@@ -142,6 +128,26 @@ export const replayAny = operatorMutation({
   },
 });
 
+export async function viewDetail(
+  ctx: Pick<QueryCtx, "db">,
+  row: Doc<"inboxEvents">,
+): Promise<Infer<typeof detailValidator>> {
+  const payload = readable(await loadPayload(ctx, row._id));
+  const receipts = await ctx.db
+    .query("receipts")
+    .withIndex("by_event", (q) => q.eq("inboxEventId", row._id))
+    .order("desc")
+    .take(RECEIPTS_SHOWN_MAX);
+  return {
+    event: viewEvent(row),
+    payload: payload.slice(0, PAYLOAD_SHOWN_MAX),
+    isPayloadCut: payload.length > PAYLOAD_SHOWN_MAX,
+    receipts: receipts.map(({ atMs, webhookId, kid, isCopy, flags }) => {
+      return { atMs, webhookId, kid, isCopy, flags };
+    }),
+  };
+}
+
 async function queue(
   ctx: MutationCtx,
   row: Doc<"inboxEvents">,
@@ -158,7 +164,7 @@ async function queue(
   return { kind: "queued", event: viewEvent({ ...row, ...replayed.progress }) };
 }
 
-async function findEvent(ctx: Pick<QueryCtx, "db">, id: string): Promise<Doc<"inboxEvents"> | null> {
+export async function findEvent(ctx: Pick<QueryCtx, "db">, id: string): Promise<Doc<"inboxEvents"> | null> {
   const eventId = ctx.db.normalizeId("inboxEvents", id);
   return eventId === null ? null : await ctx.db.get(eventId);
 }

@@ -24,9 +24,9 @@ const BATCHES_MAX = 100;
 
 const NOT_FOUND = { kind: "not_found" as const };
 
-const statusValidator = v.union(v.literal("waiting"), v.literal("delivered"), v.literal("cancelled"));
+export const statusValidator = v.union(v.literal("waiting"), v.literal("delivered"), v.literal("cancelled"));
 
-const reminderValidator = v.object({
+export const reminderValidator = v.object({
   id: v.string(),
   key: v.string(),
   text: v.string(),
@@ -284,7 +284,7 @@ async function findOwn(
   return row?.accountId === accountId ? row : null;
 }
 
-function viewReminder(row: Doc<"reminders">): Infer<typeof reminderValidator> {
+export function viewReminder(row: Doc<"reminders">): Infer<typeof reminderValidator> {
   const { _id: id, key, text, dueAtMs, status, period, createdAtMs, ...ends } = row;
   const { deliveredAtMs, cancelledAtMs, readAtMs } = ends;
   return { id, key, text, dueAtMs, status, period, createdAtMs, deliveredAtMs, cancelledAtMs, readAtMs };

@@ -25,6 +25,8 @@ const accountViewValidator = v.object({
   planKey: v.string(),
   overdueSinceMs: v.union(v.number(), v.null()),
   isOperator: v.boolean(),
+  /** Nothing else of a deleted account can be read. */
+  deletedAtMs: v.union(v.number(), v.null()),
 });
 
 /** The account of the caller; null until `enter` has made it. */
@@ -35,10 +37,10 @@ export const me = signedInQuery({
     const { kindeUserId, isOperator } = ctx.signedIn;
     const account = await findAccountOfUser(ctx, kindeUserId);
     // A billing event may have made it before the first sign-in, which still has to enter it.
-    if (account === null || account.source === "event") return null;
+    if (account === null || (account.source === "event" && account.deletedAtMs === null)) return null;
     const { _id: id, name, email, provider } = account;
-    const { planKey, overdueSinceMs } = account;
-    return { id, name, email, provider, planKey, overdueSinceMs, isOperator };
+    const { planKey, overdueSinceMs, deletedAtMs } = account;
+    return { id, name, email, provider, planKey, overdueSinceMs, isOperator, deletedAtMs };
   },
 });
 
@@ -52,11 +54,10 @@ export const enter = signedInAction({
   returns: v.object({ accountId: v.string() }),
   handler: async (ctx): Promise<{ accountId: string }> => {
     const { kindeUserId } = ctx.signedIn;
-    const known: { accountId: Id<"accounts">; isComplete: boolean } | null = await ctx.runQuery(
-      internal.accounts.ofUser,
-      { kindeUserId },
-    );
-    if (known?.isComplete === true) return { accountId: known.accountId };
+    const known: { accountId: Id<"accounts">; isComplete: boolean; isDeleted: boolean } | null =
+      await ctx.runQuery(internal.accounts.ofUser, { kindeUserId });
+    // A deletion stands: the same sign-in neither brings the account back nor opens another one.
+    if (known !== null && (known.isComplete || known.isDeleted)) return { accountId: known.accountId };
     const found = await kindeClient(ctx).findCustomer({ userId: kindeUserId });
     const customer = found.kind === "found" ? found : { customerId: null, email: null };
     const accountId: Id<"accounts"> = await ctx.runMutation(internal.signIn.link, {

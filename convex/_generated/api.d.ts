@@ -13,6 +13,7 @@ import type {
   FilterApi,
   FunctionReference,
 } from "convex/server";
+import type * as accountDeletion from "../accountDeletion.js";
 import type * as accounts from "../accounts.js";
 import type * as admission from "../admission.js";
 import type * as agreements from "../agreements.js";
@@ -26,6 +27,7 @@ import type * as creditRows from "../creditRows.js";
 import type * as credits from "../credits.js";
 import type * as crons from "../crons.js";
 import type * as customers from "../customers.js";
+import type * as dataExport from "../dataExport.js";
 import type * as drift from "../drift.js";
 import type * as driftRows from "../driftRows.js";
 import type * as effects from "../effects.js";
@@ -71,10 +73,12 @@ import type * as runner from "../runner.js";
 import type * as runs from "../runs.js";
 import type * as screensAccounts from "../screensAccounts.js";
 import type * as screensEntries from "../screensEntries.js";
+import type * as screensEvents from "../screensEvents.js";
 import type * as screensLists from "../screensLists.js";
 import type * as screensOperators from "../screensOperators.js";
 import type * as screensOverview from "../screensOverview.js";
 import type * as screensReconciliation from "../screensReconciliation.js";
+import type * as screensReminders from "../screensReminders.js";
 import type * as screensUsage from "../screensUsage.js";
 import type * as settings from "../settings.js";
 import type * as shardCheck from "../shardCheck.js";
@@ -92,6 +96,7 @@ import type * as validators from "../validators.js";
  * ```
  */
 declare const fullApi: ApiFromModules<{
+  accountDeletion: typeof accountDeletion;
   accounts: typeof accounts;
   admission: typeof admission;
   agreements: typeof agreements;
@@ -105,6 +110,7 @@ declare const fullApi: ApiFromModules<{
   credits: typeof credits;
   crons: typeof crons;
   customers: typeof customers;
+  dataExport: typeof dataExport;
   drift: typeof drift;
   driftRows: typeof driftRows;
   effects: typeof effects;
@@ -150,10 +156,12 @@ declare const fullApi: ApiFromModules<{
   runs: typeof runs;
   screensAccounts: typeof screensAccounts;
   screensEntries: typeof screensEntries;
+  screensEvents: typeof screensEvents;
   screensLists: typeof screensLists;
   screensOperators: typeof screensOperators;
   screensOverview: typeof screensOverview;
   screensReconciliation: typeof screensReconciliation;
+  screensReminders: typeof screensReminders;
   screensUsage: typeof screensUsage;
   settings: typeof settings;
   shardCheck: typeof shardCheck;

@@ -78,6 +78,7 @@ describe("a signed-in customer", () => {
       planKey: "customer_free_plan",
       overdueSinceMs: null,
       isOperator: false,
+      deletedAtMs: null,
     });
     expect(await user("kp_a").query("gate:usage", {})).toMatchObject({ accountId: id, limit: null });
   });

@@ -1,0 +1,77 @@
+import { stream } from "convex-helpers/server/stream";
+import { type Infer, v } from "convex/values";
+
+import type { Doc } from "./_generated/dataModel";
+import type { QueryCtx } from "./_generated/server";
+import { accountQuery } from "./functions";
+import { detailValidator, eventViewValidator, findEvent, viewDetail, viewEvent } from "./inboxEvents";
+import { eventStatusValidator } from "./inboxValidators";
+import schema from "./schema";
+
+/** The billing events of a customer as their screens show them. Replay is `inboxEvents.replay`. */
+
+const PAGE = 20;
+/** A page looks through this many rows at most; one with a filter may be short and still have a next one. */
+const ROWS_READ_MAX = 1_000;
+
+/** With the plan that the event named, once its fact is stored. */
+const ownEventValidator = v.object({
+  ...eventViewValidator.fields,
+  planKey: v.union(v.string(), v.null()),
+});
+
+/** Newest first. */
+export const recent = accountQuery({
+  scope: "usage:read",
+  args: {
+    status: v.optional(eventStatusValidator),
+    type: v.optional(v.string()),
+    /** Part of the id or the type, whatever its case. */
+    text: v.optional(v.string()),
+    cursor: v.union(v.string(), v.null()),
+  },
+  returns: v.object({ events: v.array(ownEventValidator), cursor: v.union(v.string(), v.null()) }),
+  handler: async (ctx, { status, type, text, cursor }) => {
+    const wanted = text?.toLowerCase() ?? "";
+    const page = await stream(ctx.db, schema)
+      .query("inboxEvents")
+      .withIndex("by_account", (q) => q.eq("accountId", ctx.principal.accountId))
+      .order("desc")
+      .filterWith(async (row) => {
+        if (status !== undefined && row.status !== status) return false;
+        if (type !== undefined && row.type !== type) return false;
+        return `${row.eventId ?? ""} ${row.type ?? ""}`.toLowerCase().includes(wanted);
+      })
+      .paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
+    const events = [];
+    for (const row of page.page) events.push(await viewOwn(ctx, row));
+    return { events, cursor: page.isDone ? null : page.continueCursor };
+  },
+});
+
+/** One own event with its body and its newest receipts. Somebody else's is not there at all. */
+export const get = accountQuery({
+  scope: "usage:read",
+  args: { id: v.string() },
+  returns: v.union(v.object({ ...detailValidator.fields, event: ownEventValidator }), v.null()),
+  handler: async (ctx, { id }) => {
+    const row = await findEvent(ctx, id);
+    if (row === null || row.accountId !== ctx.principal.accountId) return null;
+    return { ...(await viewDetail(ctx, row)), event: await viewOwn(ctx, row) };
+  },
+});
+
+async function viewOwn(
+  ctx: Pick<QueryCtx, "db">,
+  row: Doc<"inboxEvents">,
+): Promise<Infer<typeof ownEventValidator>> {
+  const { accountId, eventId } = row;
+  const fact =
+    accountId === null || eventId === null
+      ? null
+      : await ctx.db
+          .query("planChanges")
+          .withIndex("by_account_event", (q) => q.eq("accountId", accountId).eq("eventId", eventId))
+          .first();
+  return { ...viewEvent(row), planKey: fact?.planKey ?? null };
+}
