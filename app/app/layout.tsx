@@ -6,6 +6,7 @@ import { AppShell } from "../components/app-shell.tsx";
 import { Live } from "../components/live.tsx";
 import type { NavSection } from "../components/nav-links.tsx";
 import { readSession } from "../session.ts";
+import { Arrivals } from "./reminders/arrivals.tsx";
 
 export const metadata: Metadata = { title: "Your account" };
 
@@ -28,7 +29,10 @@ export default async function CustomerLayout({ children }: { children: ReactNode
   return (
     <Live convexUrl={process.env.CONVEX_URL ?? ""}>
       <AppShell name={name} email={email} isOperator={isOperator} current="app" sections={SECTIONS}>
-        <AccountGate home="/app">{children}</AccountGate>
+        <AccountGate home="/app">
+          <Arrivals />
+          {children}
+        </AccountGate>
       </AppShell>
     </Live>
   );

@@ -5,7 +5,10 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { api } from "../../convex/_generated/api";
 import { Button, buttonClass } from "./button.tsx";
 import { Notice } from "./notice.tsx";
+import { SIGN_OUT_HREF } from "./sign-out.tsx";
+import { signOut } from "./session-token.ts";
 import { Loading } from "./states.tsx";
+import { Instant } from "./time.tsx";
 
 /** Shows the screens of an account once there is one: the first sign-in makes it, in whichever tab is first. */
 export function AccountGate({ home, children }: { home: "/app" | "/ops"; children: ReactNode }) {
@@ -27,7 +30,9 @@ export function AccountGate({ home, children }: { home: "/app" | "/ops"; childre
   }, [isMissing, hasFailed, enter]);
 
   if (!isLoading && !isAuthenticated) return <SessionOver home={home} />;
-  if (me) return children;
+  // Operators work for others: their own account has nothing to do with it.
+  if (me && (me.deletedAtMs === null || home === "/ops")) return children;
+  if (me) return <AccountDeleted deletedAtMs={me.deletedAtMs ?? 0} />;
   if (isMissing && hasFailed) {
     return (
       <Notice
@@ -41,6 +46,23 @@ export function AccountGate({ home, children }: { home: "/app" | "/ops"; childre
     );
   }
   return <Loading what={isMissing ? "your new account" : "your account"} rows={6} />;
+}
+
+/** For whoever comes back: the same sign-in never opens a deleted account again. */
+function AccountDeleted({ deletedAtMs }: { deletedAtMs: number }) {
+  return (
+    <div role="alert" className="flex max-w-xl flex-col items-start gap-3">
+      <h1 className="text-2xl font-semibold tracking-tight">This account is deleted</h1>
+      <p className="text-muted">
+        It was deleted on <Instant ms={deletedAtMs} />, and that cannot be undone: its keys are revoked, its
+        links are off, and this sign-in opens neither it nor another one. The ledger is kept for the books.
+      </p>
+      <p className="text-muted">To start again, sign out and sign up with another email address.</p>
+      <Button look="primary" onClick={() => void signOut(SIGN_OUT_HREF)}>
+        Sign out
+      </Button>
+    </div>
+  );
 }
 
 function SessionOver({ home }: { home: string }) {

@@ -60,6 +60,9 @@ export function ConfirmDialog(props: {
   title: string;
   /** What will happen, and to what. */
   children: ReactNode;
+  /** What has to be given first, such as a text to type; `isReady` says whether it was. */
+  fields?: ReactNode;
+  isReady?: boolean;
   confirm: string;
   /** What not doing it is called. */
   cancel?: string;
@@ -92,6 +95,7 @@ export function ConfirmDialog(props: {
           <AlertDialog.Description render={<div />} className="flex flex-col gap-2 text-sm text-muted">
             {props.children}
           </AlertDialog.Description>
+          {props.fields}
           <p role="alert" className="text-sm text-bad empty:hidden">
             {fault}
           </p>
@@ -99,7 +103,12 @@ export function ConfirmDialog(props: {
             <AlertDialog.Close disabled={isBusy} className={buttonClass("secondary")}>
               {props.cancel ?? "Keep it"}
             </AlertDialog.Close>
-            <Button look={props.look ?? "danger"} isBusy={isBusy} onClick={() => void onConfirm()}>
+            <Button
+              look={props.look ?? "danger"}
+              isBusy={isBusy}
+              disabled={props.isReady === false}
+              onClick={() => void onConfirm()}
+            >
               {props.confirm}
             </Button>
           </DialogActions>

@@ -2,8 +2,9 @@
 
 import { type ComponentProps, type ReactNode, useId } from "react";
 
-const CONTROL =
-  "h-9 w-full min-w-0 rounded-md border border-edge/70 bg-card px-3 text-sm text-ink placeholder:text-muted hover:border-edge aria-invalid:border-bad";
+const BORDERED =
+  "w-full min-w-0 rounded-md border border-edge/70 bg-card px-3 text-sm text-ink placeholder:text-muted hover:border-edge aria-invalid:border-bad";
+const CONTROL = `h-9 ${BORDERED}`;
 
 interface FieldProps {
   readonly label: string;
@@ -33,6 +34,24 @@ export function TextField(props: FieldProps & Omit<ComponentProps<"input">, "cla
   );
 }
 
+/** A labelled text of several lines. */
+export function TextAreaField(props: FieldProps & Omit<ComponentProps<"textarea">, "className">) {
+  const { label, hint, error, hideLabel = false, className, ...rest } = props;
+  const id = useId();
+  return (
+    <Labelled {...{ id, label, hint, error, hideLabel, className }}>
+      <textarea
+        rows={3}
+        {...rest}
+        id={id}
+        aria-invalid={error === undefined ? undefined : true}
+        aria-describedby={describedBy(id, hint, error)}
+        className={`${BORDERED} resize-y py-2`}
+      />
+    </Labelled>
+  );
+}
+
 /** The system's own list: it works with keyboards, readers and on phones as people know it. */
 export function SelectField(props: FieldProps & Omit<ComponentProps<"select">, "className">) {
   const { label, hint, error, hideLabel = false, className, children, ...rest } = props;
@@ -57,6 +76,39 @@ export function CheckField({ label, ...rest }: { label: ReactNode } & Omit<Compo
       <input {...rest} type="checkbox" className="size-4 accent-accent" />
       {label}
     </label>
+  );
+}
+
+/** One of a few, all of them in sight. */
+export function ChoiceField<Value extends string>(props: {
+  label: string;
+  name: string;
+  options: readonly { readonly value: Value; readonly label: string }[];
+  value: Value;
+  onChange: (value: Value) => void;
+}) {
+  return (
+    <fieldset className="flex min-w-0 flex-col gap-1.5">
+      <legend className="mb-1.5 text-sm font-medium">{props.label}</legend>
+      <div className="flex flex-wrap gap-2">
+        {props.options.map(({ value, label }) => (
+          <label
+            key={value}
+            className="inline-flex h-9 cursor-pointer items-center rounded-md border border-edge/60 bg-card px-3 text-sm select-none hover:border-edge hover:bg-sunken has-checked:border-accent has-checked:bg-accent-soft has-checked:font-medium has-checked:text-accent has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
+          >
+            <input
+              type="radio"
+              name={props.name}
+              value={value}
+              checked={props.value === value}
+              onChange={() => props.onChange(value)}
+              className="sr-only"
+            />
+            {label}
+          </label>
+        ))}
+      </div>
+    </fieldset>
   );
 }
 

@@ -42,17 +42,20 @@ export function Pager({
   pages,
   nextCursor,
   what,
+  names: [back, forth] = ["Newer", "Older"],
 }: {
   pages: Pages;
   nextCursor: string | null;
   what: string;
+  /** What lies before a page and after it. */
+  names?: readonly [string, string];
 }) {
   if (pages.number === 1 && nextCursor === null) return null;
   return (
     <nav aria-label={`Pages of ${what}`} className="flex items-center justify-between gap-3">
       <Button size="sm" disabled={pages.number === 1} onClick={pages.back}>
         <ChevronLeft aria-hidden className="size-4" />
-        Newer
+        {back}
       </Button>
       <p className="text-sm text-muted tabular-nums">Page {pages.number}</p>
       <Button
@@ -60,7 +63,7 @@ export function Pager({
         disabled={nextCursor === null}
         onClick={() => nextCursor !== null && pages.forth(nextCursor)}
       >
-        Older
+        {forth}
         <ChevronRight aria-hidden className="size-4" />
       </Button>
     </nav>

@@ -4,19 +4,19 @@ import { LogOut } from "lucide-react";
 import { buttonClass } from "./button.tsx";
 import { signOut } from "./session-token.ts";
 
-const HREF = "/api/auth/logout";
+export const SIGN_OUT_HREF = "/api/auth/logout";
 
 /** A plain link, so that it works before the page's script does. */
 export function SignOut() {
   return (
     <a
-      href={HREF}
+      href={SIGN_OUT_HREF}
       aria-label="Sign out"
       title="Sign out"
       className={buttonClass("ghost", "sm")}
       onClick={(event) => {
         event.preventDefault();
-        void signOut(HREF);
+        void signOut(SIGN_OUT_HREF);
       }}
     >
       <LogOut aria-hidden className="size-4" />

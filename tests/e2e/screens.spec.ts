@@ -3,7 +3,17 @@ import { expectAccessible, SCRIPT_BYTES_MAX, scriptBytes, scrollWidth } from "./
 import { collectErrors, expect, liveJob, open, signUp, startJob, test } from "./stack.ts";
 
 /** Of every screen of a customer: its section, and what is there once it has its data. */
-const SECTIONS = ["Usage", "Jobs", "Links", "Entries", "Plan", "API keys"] as const;
+const SECTIONS = [
+  "Usage",
+  "Jobs",
+  "Links",
+  "Entries",
+  "Reminders",
+  "Plan",
+  "Billing events",
+  "API keys",
+  "Your data",
+] as const;
 
 async function prepare(page: Page): Promise<void> {
   await open(page, "Jobs");
@@ -19,6 +29,14 @@ async function prepare(page: Page): Promise<void> {
   await page.getByLabel("Title").fill("A link with a title that is long enough to need more than one line");
   await page.getByRole("button", { name: "Make the link" }).click();
   await expect(page.getByRole("table", { name: "Links" })).toBeVisible();
+  await open(page, "Reminders");
+  await page
+    .getByLabel("Message")
+    .fill("A reminder with a text that is long enough to need more than one line");
+  await page.getByRole("button", { name: "Set the reminder" }).click();
+  await expect(page.getByRole("table", { name: "Reminders" })).toBeVisible();
+  await open(page, "Billing events");
+  await expect(page.getByRole("table", { name: "Billing events" })).toBeVisible();
 }
 
 for (const colorScheme of ["light", "dark"] as const) {
@@ -31,6 +49,17 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(page.getByText(/^Loading/)).toHaveCount(0);
       await expectAccessible(page, section);
     }
+    await page.getByRole("button", { name: "Delete my account" }).click();
+    await expectAccessible(page, "delete the account");
+    await page.keyboard.press("Escape");
+    await open(page, "Billing events");
+    await page
+      .getByRole("link", { name: /^Details of/ })
+      .first()
+      .click();
+    await expect(page.getByRole("table", { name: "Deliveries" })).toBeVisible();
+    await expectAccessible(page, "event");
+    await open(page, "API keys");
     await page.getByRole("button", { name: "New key" }).first().click();
     await expectAccessible(page, "new key");
     await page.keyboard.press("Escape");
@@ -58,6 +87,13 @@ test("on a phone no screen scrolls sideways, and nothing is an error", async ({ 
   await page.getByRole("link", { name: /^Details of/ }).click();
   await expect(page.getByRole("img", { name: /^QR code/ })).toBeVisible();
   expect(await scrollWidth(page), "link").toBeLessThanOrEqual(390);
+  await open(page, "Billing events");
+  await page
+    .getByRole("link", { name: /^Details of/ })
+    .first()
+    .click();
+  await expect(page.getByRole("table", { name: "Deliveries" })).toBeVisible();
+  expect(await scrollWidth(page), "event").toBeLessThanOrEqual(390);
   expect(errors).toEqual([]);
 });
 
@@ -95,11 +131,26 @@ test("the theme that was chosen stays over a reload", async ({ page, stack }) =>
 test("each screen needs less than 250 KB of compressed JavaScript", async ({ page, stack }) => {
   await signUp(page, stack);
   await prepare(page);
-  const linkPath = await page.getByRole("link", { name: /^Details of/ }).getAttribute("href");
-  const paths = ["/app", "/app/jobs", "/app/links", linkPath ?? "", "/app/entries", "/app/plan", "/app/keys"];
+  const details = page.getByRole("link", { name: /^Details of/ }).first();
+  const eventPath = await details.getAttribute("href");
+  await open(page, "Links");
+  const linkPath = await details.getAttribute("href");
+  const paths = [
+    "/app",
+    "/app/jobs",
+    "/app/links",
+    linkPath ?? "",
+    "/app/entries",
+    "/app/reminders",
+    "/app/plan",
+    "/app/events",
+    eventPath ?? "",
+    "/app/keys",
+    "/app/account",
+  ];
   for (const path of paths) {
     const bytes = await scriptBytes(page, `${stack.siteUrl}${path}`);
-    const name = path.replace(/links\/.*/, "links/{id}");
+    const name = path.replace(/(links|events)\/.*/, "$1/{id}");
     console.log(`${name}: ${Math.round(bytes / 1000)} KB of JavaScript, gzipped`);
     expect(bytes, path).toBeLessThan(SCRIPT_BYTES_MAX);
   }

@@ -1,0 +1,55 @@
+import type { ConvexReactClient } from "convex/react";
+import type { FunctionArgs, FunctionReturnType } from "convex/server";
+import { api } from "../../../convex/_generated/api";
+import type { ExportPart } from "./gather-export.ts";
+
+/** What the lists of the API take at once. */
+const LIST_LIMIT = 100;
+
+/** What the file has, in its order. Secrets of keys are not stored, so no export can have them. */
+export function exportParts(client: ConvexReactClient): ExportPart[] {
+  const { dataExport } = api;
+  const list = (cursor: string | null) => ({ cursor, limit: LIST_LIMIT });
+  const entries = async (
+    feature: FunctionArgs<typeof dataExport.entries>["feature"],
+    cursor: string | null,
+  ) => await client.query(dataExport.entries, { feature, cursor });
+  return [
+    once("usage", async () => {
+      const { cycles, limit } = await client.query(dataExport.usage, {});
+      return [{ limit }, ...cycles];
+    }),
+    {
+      name: "jobs",
+      read: async (cursor) => {
+        const page = await client.query(api.gate.listJobs, list(cursor));
+        return { rows: page.jobs, cursor: page.cursor };
+      },
+    },
+    { name: "refusals", read: (cursor) => client.query(dataExport.refusals, { cursor }) },
+    { name: "entries", read: (cursor) => entries("tokens", cursor) },
+    { name: "clicks", read: (cursor) => entries("clicks", cursor) },
+    { name: "links", read: (cursor) => client.query(dataExport.links, { cursor }) },
+    {
+      name: "reminders",
+      read: async (cursor) => {
+        const page = await client.query(api.reminders.list, list(cursor));
+        return { rows: page.reminders, cursor: page.cursor };
+      },
+    },
+    { name: "credits", read: (cursor) => client.query(dataExport.credits, { cursor }) },
+    { name: "events", read: (cursor) => client.query(dataExport.events, { cursor }) },
+    once("planChanges", async () => (await readBilling(client)).planChanges),
+    once("payments", async () => (await readBilling(client)).payments),
+    once("agreements", async () => (await readBilling(client)).agreements),
+    once("keys", async () => (await client.query(api.apiKeys.listOwn, {})).apiKeys),
+  ];
+}
+
+function readBilling(client: ConvexReactClient): Promise<FunctionReturnType<typeof api.dataExport.billing>> {
+  return client.query(api.dataExport.billing, {});
+}
+
+function once(name: string, read: () => Promise<readonly unknown[]>): ExportPart {
+  return { name, read: async () => ({ rows: await read(), cursor: null }) };
+}

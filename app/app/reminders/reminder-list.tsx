@@ -1,0 +1,196 @@
+"use client";
+
+import { useMutation, useQuery } from "convex/react";
+import type { FunctionReturnType } from "convex/server";
+import { Bell, SearchX } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../../convex/_generated/api";
+import { Badge } from "../../components/badge.tsx";
+import { Button } from "../../components/button.tsx";
+import { ConfirmDialog } from "../../components/dialog.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { formatInstant } from "../../components/format.ts";
+import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { Panel } from "../../components/panel.tsx";
+import { Empty, Loading } from "../../components/states.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Countdown, Instant } from "../../components/time.tsx";
+import { toast } from "../../components/toast.tsx";
+import { useKept } from "../../components/use-kept.ts";
+import { usePages } from "../../components/use-pages.ts";
+
+type ReminderView = FunctionReturnType<typeof api.screensReminders.recent>["reminders"][number];
+
+const FILTERS = { waiting: "To come", unread: "Unread", delivered: "Delivered", cancelled: "Cancelled" };
+type Filter = keyof typeof FILTERS | "";
+
+const columnsOf = (
+  onRead: (reminder: ReminderView) => void,
+  onCancel: (reminder: ReminderView) => void,
+): readonly Column<ReminderView>[] => [
+  {
+    name: "Message",
+    cell: ({ text, status, readAtMs }) => (
+      <span
+        className={`block max-w-md break-words whitespace-pre-line ${status === "delivered" && readAtMs === null ? "font-medium" : ""} ${status === "cancelled" ? "text-muted" : ""}`}
+      >
+        {text}
+      </span>
+    ),
+  },
+  { name: "State", cell: (reminder) => <State reminder={reminder} /> },
+  { name: "Time", cell: (reminder) => <Instant ms={reminder.deliveredAtMs ?? reminder.dueAtMs} /> },
+  {
+    name: "Actions",
+    isActions: true,
+    cell: (reminder) => (
+      <>
+        {reminder.status === "waiting" && (
+          <Button size="sm" look="danger" onClick={() => onCancel(reminder)}>
+            Cancel<span className="sr-only"> {reminder.text}</span>
+          </Button>
+        )}
+        {reminder.status === "delivered" && reminder.readAtMs === null && (
+          <Button size="sm" onClick={() => onRead(reminder)}>
+            Mark as read<span className="sr-only">: {reminder.text}</span>
+          </Button>
+        )}
+      </>
+    ),
+  },
+];
+
+function State({ reminder: { status, readAtMs, dueAtMs } }: { reminder: ReminderView }) {
+  if (status === "waiting") {
+    return (
+      <Badge tone="accent">
+        in <Countdown untilMs={dueAtMs} over="a moment" />
+      </Badge>
+    );
+  }
+  if (status === "cancelled") return <Badge>cancelled</Badge>;
+  return readAtMs === null ? <Badge tone="warn">unread</Badge> : <Badge tone="good">read</Badge>;
+}
+
+/** Reminders of the account, live: what comes next first, otherwise the latest. */
+export function ReminderList() {
+  const [filter, setFilter] = useState<Filter>("");
+  const [text, setText] = useState("");
+  const pages = usePages(`${filter} ${text}`);
+  const page = useKept(
+    useQuery(api.screensReminders.recent, {
+      ...(filter === "" || filter === "unread" ? {} : { status: filter }),
+      ...(text === "" ? {} : { text }),
+      isUnread: filter === "unread",
+      cursor: pages.cursor,
+    }),
+  );
+  const arrivals = useQuery(api.screensReminders.arrivals, {});
+  const markRead = useMutation(api.reminders.markRead);
+  const [asked, setAsked] = useState<ReminderView | null>(null);
+  // Kept while the dialog fades out, so that its words do not change on the way.
+  const [isAsking, setIsAsking] = useState(false);
+  const columns = columnsOf(
+    ({ id }) => {
+      markRead({ reminderId: id }).catch(() => toast.failed("Not marked", "No answer came. Try again."));
+    },
+    (reminder) => {
+      setAsked(reminder);
+      setIsAsking(true);
+    },
+  );
+  const isFiltered = filter !== "" || text !== "";
+
+  return (
+    <Panel
+      id="reminders"
+      title="Your reminders"
+      aside={
+        <div role="status" className="empty:hidden">
+          {arrivals !== undefined && arrivals.unread > 0 && (
+            <Badge tone="warn">{arrivals.unread} unread</Badge>
+          )}
+        </div>
+      }
+    >
+      <ListControls>
+        <SearchField label="Search reminders" placeholder="Part of the message…" onSearch={setText} />
+        <SelectField
+          label="State"
+          hideLabel
+          className="sm:w-40"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value as Filter)}
+        >
+          <option value="">Any state</option>
+          {Object.entries(FILTERS).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+      </ListControls>
+      {page === undefined ? (
+        <Loading what="your reminders" rows={4} />
+      ) : page.reminders.length > 0 ? (
+        <Table label="Reminders" columns={columns} rows={page.reminders} keyOf={({ id }) => id} />
+      ) : isFiltered ? (
+        <Empty icon={SearchX} title={page.cursor === null ? "No reminder fits" : "None on this page"}>
+          {page.cursor === null ? "Change the search or the state." : "Older ones may fit."}
+        </Empty>
+      ) : (
+        <Empty icon={Bell} title="No reminder yet">
+          Write one above. It arrives here, and as a message on whichever screen you are.
+        </Empty>
+      )}
+      {page !== undefined && (
+        <Pager
+          pages={pages}
+          nextCursor={page.cursor}
+          what="reminders"
+          names={filter === "waiting" ? ["Sooner", "Later"] : ["Later", "Earlier"]}
+        />
+      )}
+      <CancelDialog reminder={asked} isOpen={isAsking} onClose={() => setIsAsking(false)} />
+    </Panel>
+  );
+}
+
+function CancelDialog(props: { reminder: ReminderView | null; isOpen: boolean; onClose: () => void }) {
+  const cancel = useMutation(api.reminders.cancel);
+  const { reminder } = props;
+
+  async function onConfirm() {
+    if (reminder === null) return;
+    const answer = await cancel({ reminderId: reminder.id });
+    switch (answer.kind) {
+      case "cancelled":
+        toast.done("The reminder is cancelled", "Its credit is back.");
+        return;
+      case "too_late":
+        toast.failed(
+          "Too late to cancel",
+          `It was due ${formatInstant(answer.reminder.dueAtMs)}, so its credit is spent. You find it among the delivered ones.`,
+        );
+        return;
+      case "not_found":
+        toast.failed("Not cancelled", "The reminder is not there any more.");
+    }
+  }
+
+  return (
+    <ConfirmDialog
+      isOpen={props.isOpen}
+      onClose={props.onClose}
+      title="Cancel the reminder?"
+      confirm="Cancel the reminder"
+      act={onConfirm}
+    >
+      <p className="line-clamp-4 break-words text-ink">“{reminder?.text}”</p>
+      <p>
+        It is due {reminder === null ? "" : <Instant ms={reminder.dueAtMs} />}. Cancelled before that, it
+        gives its credit back to the month it was written in.
+      </p>
+    </ConfirmDialog>
+  );
+}
