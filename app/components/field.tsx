@@ -94,7 +94,7 @@ export function ChoiceField<Value extends string>(props: {
         {props.options.map(({ value, label }) => (
           <label
             key={value}
-            className="inline-flex h-9 cursor-pointer items-center rounded-md border border-edge/60 bg-card px-3 text-sm select-none hover:border-edge hover:bg-sunken has-checked:border-accent has-checked:bg-accent-soft has-checked:font-medium has-checked:text-accent has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
+            className="relative inline-flex h-9 cursor-pointer items-center rounded-md border border-edge/60 bg-card px-3 text-sm select-none hover:border-edge hover:bg-sunken has-checked:border-accent has-checked:bg-accent-soft has-checked:font-medium has-checked:text-accent has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
           >
             <input
               type="radio"
@@ -102,7 +102,7 @@ export function ChoiceField<Value extends string>(props: {
               value={value}
               checked={props.value === value}
               onChange={() => props.onChange(value)}
-              className="sr-only"
+              className="absolute inset-0 cursor-pointer opacity-0"
             />
             {label}
           </label>

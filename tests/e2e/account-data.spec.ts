@@ -41,7 +41,7 @@ test("the export has the rows and no secret; deleting ends keys and links, and c
   await startJob(page, { units: 900, stepUnits: 100, steps: 1 });
   await expect(liveJob(page).getByText("Completed. 100 used")).toBeVisible();
   await open(page, "Reminders");
-  await page.getByLabel("Message").fill("A reminder to export");
+  await page.getByLabel("Message", { exact: true }).fill("A reminder to export");
   await page.getByRole("button", { name: "Set the reminder" }).click();
   await expect(page.getByRole("table", { name: "Reminders" })).toBeVisible();
 

@@ -11,7 +11,7 @@ const list = (page: Page) => page.getByRole("table", { name: "Reminders" });
 const row = (page: Page, text: string) => list(page).getByRole("row").filter({ hasText: text });
 
 async function remind(page: Page, text: string): Promise<void> {
-  await page.getByLabel("Message").fill(text);
+  await page.getByLabel("Message", { exact: true }).fill(text);
   await page.getByRole("button", { name: "Set the reminder" }).click();
   await expect(row(page, text)).toBeVisible();
 }
@@ -54,7 +54,7 @@ test("a reminder costs a credit, arrives on another screen and is read; a cancel
 
   await page.getByLabel("Another time").check();
   await page.getByLabel("Day and time").fill(await inSeconds(page, -60));
-  await page.getByLabel("Message").fill("Arrive soon");
+  await page.getByLabel("Message", { exact: true }).fill("Arrive soon");
   await page.getByRole("button", { name: "Set the reminder" }).click();
   await expect(page.getByText("Choose a time between a second and 366 days from now.")).toBeVisible();
   await page.getByLabel("Day and time").fill(await inSeconds(page, 6));
@@ -90,7 +90,7 @@ test("without credits the eleventh is refused with the numbers; the upgrade is a
     await remind(page, `Number ${count} of ten`);
     await expect(credits(page, "Left")).toHaveText(String(10 - count));
   }
-  await page.getByLabel("Message").fill("One too many");
+  await page.getByLabel("Message", { exact: true }).fill("One too many");
   await page.getByRole("button", { name: "Set the reminder" }).click();
   const form = page.getByRole("region", { name: "New reminder" });
   await expect(form.getByText("No credit is left this month")).toBeVisible();
