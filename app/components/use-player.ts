@@ -34,20 +34,23 @@ export function usePlayer(props: {
   const { count, isFresh, speed, delayMs } = props;
   const canPlay = !useReducedMotion();
   const [place, setPlace] = useState({ at: isFresh ? 0 : count, isPlaying: isFresh });
-  const isPlaying = place.isPlaying && canPlay && place.at < count;
-  const at = place.isPlaying && (!canPlay || speed === "instant") ? count : place.at;
+  // At once is at once: a slower speed, chosen afterwards, does not take it back.
+  if (place.isPlaying && (!canPlay || speed === "instant" || place.at === count)) {
+    setPlace({ at: count, isPlaying: false });
+  }
+  const { at, isPlaying } = place;
   const waitMs = isPlaying && at < count ? delayMs(at) * (speed === "slow" ? SLOWER : 1) : null;
 
   useEffect(() => {
     if (waitMs === null) return undefined;
-    const timer = setTimeout(() => setPlace((now) => ({ ...now, at: Math.min(at + 1, count) })), waitMs);
+    const timer = setTimeout(() => setPlace({ at: at + 1, isPlaying: true }), waitMs);
     return () => clearTimeout(timer);
-  }, [waitMs, at, count]);
+  }, [waitMs, at]);
 
   return {
     at,
     count,
-    isPlaying: isPlaying && at < count,
+    isPlaying,
     canPlay,
     play: () => setPlace({ at: at === count ? 0 : at, isPlaying: true }),
     pause: () => setPlace({ at, isPlaying: false }),

@@ -24,7 +24,6 @@ export function NaiveSide({ run, at }: { run: Run; at: number }) {
   const side = run.steps[at - 1]?.naive ?? run.start;
   const before = run.steps[at - 2]?.naive ?? run.start;
   const words = at === 0 ? null : naiveWords(run, at - 1);
-  const isWrong = words !== null && !/^Nothing|^The right/.test(words.verdict);
   return (
     <Panel
       id="naive"
@@ -37,9 +36,9 @@ export function NaiveSide({ run, at }: { run: Run; at: number }) {
       ) : (
         <div className="flex flex-col gap-2 text-sm text-pretty">
           <p>{words.deed}</p>
-          <p className={`flex gap-2 font-medium ${isWrong ? "text-bad" : "text-muted"}`}>
-            {isWrong && <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />}
-            {words.verdict}
+          <p className={`flex gap-2 font-medium ${words.verdict.isWrong ? "text-bad" : "text-muted"}`}>
+            {words.verdict.isWrong && <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />}
+            {words.verdict.text}
           </p>
         </div>
       )}

@@ -23,7 +23,7 @@ export function planName({ planKey }: Side): string {
 export const sideWords = (side: Side): string => `${planName(side)} with ${formatUnits(side.balanceUnits)}`;
 
 /** What the naive handler did with the delivery `index`, and what is wrong with it. */
-export function naiveWords(run: Run, index: number): { readonly deed: string; readonly verdict: string } {
+export function naiveWords(run: Run, index: number): { readonly deed: string; readonly verdict: Verdict } {
   const step = run.steps[index]!;
   const before = run.steps[index - 1]?.naive ?? run.start;
   const seen = run.steps.slice(0, index).filter(({ event }) => event === step.event).length;
@@ -55,17 +55,25 @@ export function naiveWords(run: Run, index: number): { readonly deed: string; re
   }
 }
 
-function verdictWords(run: Run, after: Side): string {
+interface Verdict {
+  readonly isWrong: boolean;
+  readonly text: string;
+}
+
+function verdictWords(run: Run, after: Side): Verdict {
   const isPro = after.planKey === run.planKey;
-  const dueUnits = run.start.balanceUnits + run.upgradeUnits;
-  const off = after.balanceUnits - dueUnits;
-  if (!isPro && after.balanceUnits === run.start.balanceUnits) return "Nothing has gone wrong yet.";
-  if (off > 0) {
-    const plan = isPro ? "" : "The wrong plan, and ";
-    return `${plan}${formatUnits(off)} credits more than Pro has${isPro ? "" : " besides"}.`;
-  }
-  if (!isPro) return "The wrong plan for a customer who pays for Pro.";
-  return off === 0 ? "The right numbers, by luck." : `Pro, and ${formatUnits(-off)} credits short of it.`;
+  const off = after.balanceUnits - (run.start.balanceUnits + run.upgradeUnits);
+  const more = formatUnits(Math.abs(off));
+  if (!isPro && after.balanceUnits === run.start.balanceUnits)
+    return { isWrong: false, text: "Nothing has gone wrong yet." };
+  if (isPro && off === 0) return { isWrong: false, text: "The right numbers, by luck." };
+  if (!isPro && off > 0)
+    return { isWrong: true, text: `The wrong plan, with ${more} credits more than even Pro has.` };
+  if (!isPro) return { isWrong: true, text: "The wrong plan for a customer who pays for Pro." };
+  return {
+    isWrong: true,
+    text: off > 0 ? `${more} credits more than Pro has.` : `Pro, and ${more} credits short of it.`,
+  };
 }
 
 export interface Deed {
