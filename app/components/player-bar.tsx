@@ -13,16 +13,23 @@ export function PlayerBar(props: {
   step: string;
   speed: Speed;
   onSpeed: (speed: Speed) => void;
+  /** The reader has just asked for what is played: it comes into sight. */
+  isAsked: boolean;
 }) {
-  const { player, step, speed, onSpeed } = props;
+  const { player, step, speed, onSpeed, isAsked } = props;
   const { at, count, isPlaying, canPlay, play, pause, go } = player;
   useArrowKeys(player);
+  const bar = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isAsked) bar.current?.scrollIntoView({ block: "start" });
+  }, [isAsked]);
   const name = step.toLowerCase();
   return (
     <div
+      ref={bar}
       role="group"
       aria-label="Playback"
-      className="sticky top-0 z-10 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl border border-line bg-card px-3 py-2 shadow-sm sm:px-4"
+      className="sticky top-0 z-10 flex scroll-mt-4 flex-wrap items-center gap-x-3 gap-y-2 rounded-xl border border-line bg-card px-3 py-2 shadow-sm sm:px-4"
     >
       <div className="flex items-center">
         <IconButton label="To the start" disabled={at === 0} onClick={() => go(0)}>

@@ -149,7 +149,7 @@ test("S10, S11: the Engine Room ends with 2,950 beside 500, and shuffled the pip
   await expect(end.getByText("Pro with 500", { exact: true })).toBeVisible();
   await page.getByLabel("Seed of the order").fill("-1");
   await page.getByRole("button", { name: "Run this seed" }).click();
-  await expect(page.getByText("the seed must be a whole number from 0 to 4294967295.")).toBeVisible();
+  await expect(page.getByText("A whole number up to 4,294,967,295.")).toBeVisible();
   expect(errors).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
 
 import { useQuery } from "convex/react";
 import { Shuffle } from "lucide-react";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { ScreenHead } from "../../components/panel.tsx";
 import { Empty, Loading } from "../../components/states.tsx";
@@ -21,14 +21,8 @@ export function EngineRoomScreen() {
   const [shown, setShown] = useState<Shown | null>(null);
   const run = useQuery(api.engineRoom.get, shown === null ? "skip" : { runId: shown.runId });
   const [speed, setSpeed] = useState<Speed>("normal");
-  const stage = useRef<HTMLDivElement>(null);
   // The latest run when the screen is opened; one that somebody else starts later does not push it away.
   if (shown === null && latest) setShown({ runId: latest.runId, isFresh: false });
-
-  function show(runId: string) {
-    setShown({ runId, isFresh: true });
-    stage.current?.scrollIntoView({ block: "start" });
-  }
 
   const isLoading = latest === undefined || (shown !== null && run === undefined);
   return (
@@ -37,25 +31,23 @@ export function EngineRoomScreen() {
         Billing events come late, twice and in the wrong order, and workers die half-way. See what that does
         to a handler that trusts them, and why it does nothing to Holdfast.
       </ScreenHead>
-      <OrderForm shownSeed={run?.seed ?? null} onStarted={show} />
-      <div ref={stage} className="flex scroll-mt-4 flex-col gap-6">
-        {isLoading ? (
-          <Loading what="the run" rows={6} />
-        ) : run ? (
-          <RoomRun
-            key={run.runId}
-            run={run}
-            isFresh={shown?.isFresh === true}
-            speed={speed}
-            onSpeed={setSpeed}
-          />
-        ) : (
-          <Empty icon={Shuffle} title="No run yet">
-            Run the nine: they go through the inbox of this installation, for a customer who is made for it,
-            and beside it through a handler as tutorials show it.
-          </Empty>
-        )}
-      </div>
+      <OrderForm shownSeed={run?.seed ?? null} onStarted={(runId) => setShown({ runId, isFresh: true })} />
+      {isLoading ? (
+        <Loading what="the run" rows={6} />
+      ) : run ? (
+        <RoomRun
+          key={run.runId}
+          run={run}
+          isFresh={shown?.isFresh === true}
+          speed={speed}
+          onSpeed={setSpeed}
+        />
+      ) : (
+        <Empty icon={Shuffle} title="No run yet">
+          Run the nine: they go through the inbox of this installation, for a customer who is made for it, and
+          beside it through a handler as tutorials show it.
+        </Empty>
+      )}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { api } from "../../../convex/_generated/api";
 import { checkUnits } from "../../../lib/shared/units.ts";
 import { Button } from "../../components/button.tsx";
 import { TextField } from "../../components/field.tsx";
+import { formatUnits } from "../../components/format.ts";
 import { Notice } from "../../components/notice.tsx";
 import { Panel } from "../../components/panel.tsx";
 
@@ -45,8 +46,8 @@ export function OrderForm(props: { shownSeed: number | null; onStarted: (runId: 
 
   function runSeed() {
     const wanted = seed.trim() === "" ? Number.NaN : Number(seed);
-    const wrong = checkUnits("the seed", wanted, { maximum: SEED_MAX });
-    if (wrong !== null) setSeedFault(`${wrong.message}.`);
+    const wrong = checkUnits("seed", wanted, { maximum: SEED_MAX });
+    if (wrong !== null) setSeedFault(`A whole number up to ${formatUnits(SEED_MAX)}.`);
     else void run("seed", { seed: wanted });
   }
 

@@ -48,8 +48,8 @@ function Replay(props: { run: Run; isFresh: boolean; speed: Speed; onSpeed: (spe
   return (
     <>
       {(run.status === "stopped" || run.status === "failed") && <Ended run={run} />}
+      <PlayerBar player={player} step="Delivery" speed={speed} onSpeed={onSpeed} isAsked={isFresh} />
       <DeliveryStrip run={run} at={at} go={go} />
-      <PlayerBar player={player} step="Delivery" speed={speed} onSpeed={onSpeed} />
       <div aria-live={isPlaying ? "off" : "polite"} className="grid gap-6 lg:min-h-72 lg:grid-cols-2">
         <NaiveSide run={run} at={at} />
         <PipelineSide run={run} at={at} />
@@ -138,7 +138,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     name: "Delivery",
     cell: ({ run, index }) => (
-      <span className="font-medium">
+      <span className="font-medium md:whitespace-nowrap">
         {index + 1}. {EVENT_NAMES[run.steps[index]!.event]}
       </span>
     ),

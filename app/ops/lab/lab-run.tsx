@@ -23,8 +23,8 @@ interface SpeedProps {
 }
 
 /** A run: while it goes on how far it is, and then its record, played. */
-export function LabRun(props: { labRunId: string; isFresh: boolean } & SpeedProps) {
-  const { labRunId, isFresh, ...speed } = props;
+export function LabRun(props: { labRunId: string; isFresh: boolean; isAsked: boolean } & SpeedProps) {
+  const { labRunId, isFresh, isAsked, ...speed } = props;
   const run = useQuery(api.lab.get, { labRunId });
   // The record of a run that goes on would come anew with each of its steps.
   const isOver = run?.status === "finished";
@@ -43,7 +43,7 @@ export function LabRun(props: { labRunId: string; isFresh: boolean } & SpeedProp
       </Notice>
     );
   }
-  return <Replay run={run} record={record} isFresh={isFresh} {...speed} />;
+  return <Replay run={run} record={record} isFresh={isFresh} isAsked={isAsked} {...speed} />;
 }
 
 function Running({ run }: { run: Run }) {
@@ -71,9 +71,10 @@ function Replay({
   run,
   record,
   isFresh,
+  isAsked,
   speed,
   onSpeed,
-}: { run: Run; record: readonly LabStep[]; isFresh: boolean } & SpeedProps) {
+}: { run: Run; record: readonly LabStep[]; isFresh: boolean; isAsked: boolean } & SpeedProps) {
   const frames = useMemo(() => framesOf(record), [record]);
   const delay = useMemo(() => delaysOf(frames), [frames]);
   const player = usePlayer({ count: frames.length, isFresh, speed, delayMs: (at) => delay[at] ?? 0 });
@@ -83,7 +84,7 @@ function Replay({
   const words = at === 0 ? beginWords(run, record) : frameWords(frame, run);
   return (
     <>
-      <PlayerBar player={player} step="Step" speed={speed} onSpeed={onSpeed} />
+      <PlayerBar player={player} step="Step" speed={speed} onSpeed={onSpeed} isAsked={isAsked} />
       {/* Read out step by step, but not while it plays: nobody could listen that fast. */}
       <p
         aria-live={isPlaying ? "off" : "polite"}

@@ -1,7 +1,7 @@
 "use client";
 
 import { useQuery } from "convex/react";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { ScreenHead } from "../../components/panel.tsx";
 import type { Speed } from "../../components/use-player.ts";
@@ -14,21 +14,18 @@ interface Shown {
   readonly labRunId: string;
   /** Just started here: it plays by itself. */
   readonly isFresh: boolean;
+  /** Whether the reader chose it, or it was there when the screen was opened. */
+  readonly isAsked: boolean;
 }
 
 export function LabScreen() {
   const newest = useQuery(api.lab.list, { cursor: null });
   const [shown, setShown] = useState<Shown | null>(null);
   const [speed, setSpeed] = useState<Speed>("normal");
-  const stage = useRef<HTMLDivElement>(null);
   // The newest run when the screen is opened; one that somebody else starts later does not push it away.
   const first = newest?.runs[0];
-  if (shown === null && first !== undefined) setShown({ labRunId: first.labRunId, isFresh: false });
-
-  function show(next: Shown) {
-    setShown(next);
-    stage.current?.scrollIntoView({ block: "start" });
-  }
+  if (shown === null && first !== undefined)
+    setShown({ labRunId: first.labRunId, isFresh: false, isAsked: false });
 
   return (
     <>
@@ -36,15 +33,16 @@ export function LabScreen() {
         Many jobs ask for the last of a limit at the same moment. A plain check lets them all in, because it
         does not know about jobs that still run. A hold sets aside what a job may use before it starts.
       </ScreenHead>
-      <LabForm onStarted={(labRunId) => show({ labRunId, isFresh: true })} />
-      <div ref={stage} className="flex scroll-mt-4 flex-col gap-6 empty:hidden">
-        {shown !== null ? (
-          <LabRun key={shown.labRunId} {...shown} speed={speed} onSpeed={setSpeed} />
-        ) : (
-          newest !== undefined && <Idea />
-        )}
-      </div>
-      <PastRuns shownId={shown?.labRunId ?? null} onOpen={(labRunId) => show({ labRunId, isFresh: false })} />
+      <LabForm onStarted={(labRunId) => setShown({ labRunId, isFresh: true, isAsked: true })} />
+      {shown !== null ? (
+        <LabRun key={shown.labRunId} {...shown} speed={speed} onSpeed={setSpeed} />
+      ) : (
+        newest !== undefined && <Idea />
+      )}
+      <PastRuns
+        shownId={shown?.labRunId ?? null}
+        onOpen={(labRunId) => setShown({ labRunId, isFresh: false, isAsked: true })}
+      />
     </>
   );
 }

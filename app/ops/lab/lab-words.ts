@@ -81,7 +81,7 @@ export function plainVerdict(side: SideState, { jobs, units, limitUnits }: LabAs
       ? `All ${formatUnits(jobs)} jobs`
       : `${formatUnits(started)} of ${formatUnits(jobs)} jobs`;
   const story = `${asked} asked before any of them had been counted, so each read room that the others were about to use, and started. `;
-  const sum = `Together they spent ${formatUnits(started)} × ${formatUnits(units)} = ${formatUnits(spentUnits)}`;
+  const sum = `Together they spent ${formatUnits(started)}\u00a0×\u00a0${formatUnits(units)} = ${formatUnits(spentUnits)}`;
   if (over > 0)
     return `${story}${sum}: ${formatUnits(over)} over the limit. The check was not wrong when it read; it was out of date a moment later.`;
   return `${story}${sum}, which is within the limit. It did no harm this time, only because there was room for all.`;
