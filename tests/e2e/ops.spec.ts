@@ -239,6 +239,8 @@ for (const colorScheme of ["light", "dark"] as const) {
     context,
     stack,
   }) => {
+    // Thirteen times axe.
+    test.slow();
     await page.emulateMedia({ colorScheme });
     const errors = collectErrors(context);
     const person = await signUp(page, stack, { isOperator: true, target: "/ops" });

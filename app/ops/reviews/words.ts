@@ -3,7 +3,6 @@ import type { api } from "../../../convex/_generated/api";
 import { formatUnits } from "../../components/format.ts";
 
 export type ReviewView = FunctionReturnType<typeof api.screensOperators.reviews>["reviews"][number];
-export type ReviewKind = ReviewView["kind"];
 export type Decision = FunctionArgs<typeof api.reviews.decide>["decision"];
 
 type Known = NonNullable<FunctionArgs<typeof api.screensOperators.reviews>["kind"]>;
