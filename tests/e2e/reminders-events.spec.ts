@@ -104,7 +104,7 @@ test("without credits the eleventh is refused with the numbers; the upgrade is a
   const events = page.getByRole("table", { name: "Billing events" });
   const change = events.getByRole("row").filter({ hasText: "Plan changed" });
   await expect(change.getByText("applied")).toBeVisible();
-  await expect(change.getByText("Plan Pro.")).toBeVisible();
+  await expect(change.getByText("It set the plan Pro.")).toBeVisible();
   await page.getByLabel("Status").selectOption("stopped");
   await expect(page.getByText("No event fits")).toBeVisible();
   await page.getByLabel("Status").selectOption("Any status");

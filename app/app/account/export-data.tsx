@@ -64,7 +64,7 @@ export function ExportData() {
     <Panel
       id="export"
       title="Export"
-      about="One JSON file with your account, usage, jobs, refusals, entries, clicks, links, reminders, credits, billing events and keys (without their secrets, which are not stored)."
+      about="Everything the account has, in one JSON file."
       aside={
         isRunning ? (
           <Button onClick={() => running.current?.abort()}>Stop</Button>
@@ -81,8 +81,10 @@ export function ExportData() {
         <Outcome state={state} />
       </div>
       <p className="text-sm text-muted">
-        Your browser gathers it page by page, the newest first, at most {formatUnits(ROWS_MAX)} rows of each
-        kind; the file says in its first lines whether that was all. What is written meanwhile may be missing.
+        It has your account, usage, jobs, refusals, entries, clicks, links, reminders, credits, billing events
+        and keys without their secrets, which are not stored. Your browser gathers it page by page, the newest
+        first, at most {formatUnits(ROWS_MAX)} rows of each kind; the first lines of the file say whether that
+        was all. What is written meanwhile may be missing.
       </p>
     </Panel>
   );

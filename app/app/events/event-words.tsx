@@ -57,7 +57,7 @@ export function cameTo({ status, type, result, error, planKey }: EventView): str
     case "processing":
       return "It is being applied.";
     case "applied": {
-      const did = planKey === null ? (TYPES[type ?? ""]?.did ?? "Applied.") : `Plan ${planName(planKey)}.`;
+      const did = didOf(type, planKey);
       return result === null ? did : `${did} ${sentence(result)}`;
     }
     case "ignored":
@@ -69,6 +69,12 @@ export function cameTo({ status, type, result, error, planKey }: EventView): str
     case "quarantined":
       return result === null ? "Its time is far from when it came." : sentence(result);
   }
+}
+
+function didOf(type: string | null, planKey: string | null): string {
+  if (planKey === null) return TYPES[type ?? ""]?.did ?? "Applied.";
+  const plan = planName(planKey);
+  return type === "customer.agreement_created" ? `An agreement for ${plan}.` : `It set the plan ${plan}.`;
 }
 
 export const isSettled = ({ status }: Pick<EventView, "status">): boolean =>

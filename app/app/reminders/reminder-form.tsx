@@ -1,6 +1,6 @@
 "use client";
 
-import { useMutation } from "convex/react";
+import { useMutation, useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { BellPlus } from "lucide-react";
 import { type FormEvent, useState } from "react";
@@ -24,6 +24,7 @@ const TIME_FAULT = "Choose a time between a second and 366 days from now.";
 /** Writes a reminder. What is wrong with a field is said below it; a month without credits is said above the button. */
 export function ReminderForm() {
   const create = useMutation(api.reminders.create);
+  const balance = useQuery(api.credits.balance, {});
   const nowMs = useNow();
   const [text, setText] = useState("");
   const [choice, setChoice] = useState<DueChoice>("hour");
@@ -93,7 +94,8 @@ export function ReminderForm() {
           />
         )}
         <div role="status" className="empty:hidden">
-          {refusal !== null && <NoCredits refusal={refusal} />}
+          {/* Old news once a credit has come back. */}
+          {refusal !== null && balance?.leftUnits === 0 && <NoCredits refusal={refusal} />}
         </div>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <Button type="submit" look="primary" isBusy={isBusy}>

@@ -80,7 +80,7 @@ export function EventScreen({ eventId }: { eventId: string }) {
         <Panel
           id="body"
           title="The signed text"
-          about="As the provider sent it; only the line breaks are ours."
+          about="As the provider sent it, indented for reading."
           aside={<CopyButton text={payload} label="Copy" />}
         >
           <pre
