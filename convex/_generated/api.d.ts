@@ -28,6 +28,7 @@ import type * as credits from "../credits.js";
 import type * as crons from "../crons.js";
 import type * as customers from "../customers.js";
 import type * as dataExport from "../dataExport.js";
+import type * as doctor from "../doctor.js";
 import type * as drift from "../drift.js";
 import type * as driftRows from "../driftRows.js";
 import type * as effects from "../effects.js";
@@ -111,6 +112,7 @@ declare const fullApi: ApiFromModules<{
   crons: typeof crons;
   customers: typeof customers;
   dataExport: typeof dataExport;
+  doctor: typeof doctor;
   drift: typeof drift;
   driftRows: typeof driftRows;
   effects: typeof effects;

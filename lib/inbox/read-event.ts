@@ -47,6 +47,9 @@ const READERS: Readonly<Record<string, { readonly about: "customer" | "user"; re
   "user.deleted": { about: "user", read: () => ({ kind: "deleted" }) },
 };
 
+/** What a webhook has to ask the provider for; every other type is stored and passed over. */
+export const HANDLED_TYPES: readonly string[] = Object.keys(READERS);
+
 const METER_REASON = "the meter is a copy of our ledger; the reconciler reads it";
 const ORGANIZATION_REASON = "it is about an organization; customers here are users";
 

@@ -120,8 +120,18 @@ export const entitlementsAnswer = z.object({
 export const agreementsAnswer = z.object({ agreements: list(agreement), has_more: z.boolean() });
 
 const webhook = z
-  .object({ id: name, endpoint: z.string(), is_disabled: z.boolean().nullish() })
-  .transform((row) => ({ id: row.id, url: row.endpoint, isDisabled: row.is_disabled ?? null }));
+  .object({
+    id: name,
+    endpoint: z.string(),
+    is_disabled: z.boolean().nullish(),
+    event_types: z.array(z.string()).nullish(),
+  })
+  .transform((row) => ({
+    id: row.id,
+    url: row.endpoint,
+    isDisabled: row.is_disabled ?? null,
+    eventTypes: row.event_types ?? null,
+  }));
 
 export const webhooksAnswer = z.object({ webhooks: list(webhook) });
 

@@ -10,6 +10,8 @@ export interface WebhookEndpoint {
   readonly url: string;
   /** Null where the answer does not say. Kinde disables an endpoint that fails for 72 hours (facts §4.1). */
   readonly isDisabled: boolean | null;
+  /** What it asks for; null where the answer does not say. */
+  readonly eventTypes: readonly string[] | null;
 }
 
 export interface WebhooksRead {

@@ -18,7 +18,8 @@ export function requireMachine(emulator: Emulator, call: Call, scope: MachineSco
   }
   const granted = listOf(claims["scp"]);
   // No scopes in the token stand for all that the application has.
-  if (scope !== null && granted.length > 0 && !granted.includes(scope)) {
+  const allowed = granted.length > 0 ? granted : emulator.config.machineScopes;
+  if (scope !== null && !allowed.includes(scope)) {
     throw apiRefusal(403, "SCOPE_MISSING", `The token lacks the scope ${scope}.`);
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MACHINE_SCOPES, type MachineScope, wordsOf } from "./scopes.ts";
 import { SCALE_MAX, SCALE_MIN } from "./webhooks-clock.ts";
 import { webhookTarget } from "./webhooks-target.ts";
 
@@ -21,6 +22,8 @@ export interface EmulatorConfig {
   /** Kinde answers a refresh with the access token that is still valid; "new" makes a new one each time. */
   readonly refreshAnswer: "same" | "new";
   readonly strict: boolean;
+  /** What the machine application is granted; by default every scope there is. */
+  readonly machineScopes: readonly MachineScope[];
   /** Where all events go without anybody having asked; null for nowhere. */
   readonly webhookUrl: string | null;
   /** Real time per time that deliveries wait: 0.001 makes them a thousand times faster. */
@@ -66,6 +69,13 @@ const environment = z.object({
   KINDE_EMULATOR_STRICT: z
     .enum(["on", "off", "true", "false", "1", "0"], { error: "must be on or off" })
     .default("on"),
+  KINDE_EMULATOR_MACHINE_SCOPES: z
+    .string()
+    .default(MACHINE_SCOPES.join(" "))
+    .transform(wordsOf)
+    .pipe(
+      z.array(z.enum(MACHINE_SCOPES, { error: "must be scopes, separated by spaces" })).min(1, "is empty"),
+    ),
   KINDE_EMULATOR_WEBHOOK_URL: z
     .string()
     .refine(
@@ -106,6 +116,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): E
     refreshOverlapSeconds: values.KINDE_EMULATOR_REFRESH_OVERLAP_SECONDS,
     refreshAnswer: values.KINDE_EMULATOR_REFRESH,
     strict: ["on", "true", "1"].includes(values.KINDE_EMULATOR_STRICT),
+    machineScopes: values.KINDE_EMULATOR_MACHINE_SCOPES,
     webhookUrl: webhookTarget(values.KINDE_EMULATOR_WEBHOOK_URL ?? ""),
     webhookTimeScale: values.KINDE_EMULATOR_WEBHOOK_TIME_SCALE,
     webhookTimeoutMs: values.KINDE_EMULATOR_WEBHOOK_TIMEOUT_SECONDS * 1000,

@@ -4,7 +4,7 @@ import { json, oauthRefusal, type Answer } from "./answers.ts";
 import { machineClaims } from "./claims.ts";
 import type { Call, Emulator, Route } from "./context.ts";
 import { signJwt, verifyJwt } from "./jwt.ts";
-import { managementAudiences, MACHINE_SCOPES, wordsOf } from "./scopes.ts";
+import { managementAudiences, wordsOf } from "./scopes.ts";
 import {
   frameOf,
   isLiveRefreshToken,
@@ -70,7 +70,7 @@ function issueMachineToken(emulator: Emulator, form: URLSearchParams): Answer {
     );
   }
   const scope = [...new Set(wordsOf(form.get("scope")))];
-  const known: readonly string[] = MACHINE_SCOPES;
+  const known: readonly string[] = config.machineScopes;
   const foreign = scope.find((name) => !known.includes(name));
   if (foreign !== undefined) throw oauthRefusal(400, "invalid_scope", `The scope ${foreign} is not granted.`);
   const frame = frameOf(emulator, config.m2mClientId);
