@@ -1,3 +1,5 @@
+import { Code, Commands } from "./text.tsx";
+
 /** How to create an account, a key and a job with curl. The commands run as they stand in the project folder. */
 export function FirstCall({ origin }: { origin: string }) {
   return (
@@ -42,18 +44,5 @@ export function FirstCall({ origin }: { origin: string }) {
         (OpenAPI 3.1).
       </p>
     </section>
-  );
-}
-
-function Code({ children }: { children: string }) {
-  return <code className="rounded bg-card px-1 py-0.5 font-mono text-sm text-ink">{children}</code>;
-}
-
-/** Long lines wrap, so that a narrow screen has nothing to scroll sideways; a copy has no extra line breaks. */
-function Commands({ text }: { text: string }) {
-  return (
-    <pre className="rounded-lg break-words whitespace-pre-wrap border border-line bg-card p-4 font-mono text-sm leading-relaxed">
-      {text}
-    </pre>
   );
 }

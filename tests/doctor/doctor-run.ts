@@ -26,7 +26,7 @@ const SECRETS = [
 
 export interface Examined {
   readonly steps: readonly Step[];
-  step(name: string): Step | undefined;
+  readonly step: (name: string) => Step | undefined;
 }
 
 export interface ExamineOptions {

@@ -1,0 +1,95 @@
+import { Commands } from "../../text.tsx";
+import type { Operation } from "./api-document.ts";
+import { SchemaFields } from "./schema-fields.tsx";
+
+const TONES: Readonly<Record<string, string>> = { GET: "text-accent", DELETE: "text-bad" };
+
+const KEYS: Readonly<Record<string, string>> = {
+  accountKey: "an API key of the account",
+  operatorKey: "the operator key",
+  session: "the browser's sign-in",
+};
+
+export function OperationPart({ operation, base }: { operation: Operation; base: string }) {
+  const { id, method, path, summary, description, keys, parameters, body, answers } = operation;
+  return (
+    <article
+      id={id}
+      aria-labelledby={`${id}-name`}
+      className="flex scroll-mt-6 flex-col gap-4 rounded-xl border border-line p-4 sm:p-5"
+    >
+      <div className="flex flex-col gap-1">
+        <h3 id={`${id}-name`} className="font-medium">
+          <a href={`#${id}`} className="hover:underline">
+            {summary}
+          </a>
+        </h3>
+        <p className="font-mono text-sm break-all">
+          <span className={TONES[method] ?? "text-good"}>{method}</span> {base}
+          {path}
+        </p>
+        <p className="text-sm text-muted">
+          {keys.length === 0
+            ? "Open to everybody."
+            : `With ${keys.map((key) => KEYS[key] ?? key).join(" or ")}.`}{" "}
+          {description.replaceAll("`", "")}
+        </p>
+      </div>
+      <Commands text={curl(operation, base)} />
+      {parameters.length > 0 && (
+        <Fields title="Parameters">
+          <SchemaFields
+            schema={{
+              properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+              required: parameters.filter(({ required }) => required).map(({ name }) => name),
+            }}
+          />
+        </Fields>
+      )}
+      {body !== null && (
+        <Fields title="Body">
+          <SchemaFields schema={body} />
+        </Fields>
+      )}
+      <Fields title="Answers">
+        <ul className="flex flex-col gap-3">
+          {answers.map(({ status, about, schema }) => (
+            <li key={status} className="flex flex-col gap-2 text-sm">
+              <p>
+                <span className={`font-mono ${status < "400" ? "text-good" : "text-muted"}`}>{status}</span>{" "}
+                <span className="text-muted">{about}</span>
+              </p>
+              {schema !== null && status < "400" && <SchemaFields schema={schema} />}
+            </li>
+          ))}
+        </ul>
+      </Fields>
+    </article>
+  );
+}
+
+function Fields({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <details className="flex flex-col gap-2">
+      <summary className="cursor-pointer text-sm font-medium">{title}</summary>
+      <div className="mt-2">{children}</div>
+    </details>
+  );
+}
+
+/** A call as it is typed; capitals stand for what the reader puts in. */
+function curl({ method, path, keys, body }: Operation, base: string): string {
+  const url = `http://localhost:3000${base}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => placeholder(name))}`;
+  const lines = [`curl -s ${method === "GET" ? "" : `-X ${method} `}${url}`];
+  const key = keys.includes("accountKey") ? "KEY" : "OPERATOR_KEY";
+  if (keys.length > 0) lines.push(`-H "authorization: Bearer ${key}"`);
+  if (body !== null) {
+    const fields = (body.required ?? []).map((name) => `"${name}": …`).join(", ");
+    lines.push(`-H "content-type: application/json"`, `-d '{${fields}}'`);
+  }
+  return lines.join(" \\\n  ");
+}
+
+function placeholder(name: string): string {
+  return name.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
+}
