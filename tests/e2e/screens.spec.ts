@@ -31,7 +31,7 @@ async function prepare(page: Page): Promise<void> {
   await expect(page.getByRole("table", { name: "Links" })).toBeVisible();
   await open(page, "Reminders");
   await page
-    .getByLabel("Message")
+    .getByLabel("Message", { exact: true })
     .fill("A reminder with a text that is long enough to need more than one line");
   await page.getByRole("button", { name: "Set the reminder" }).click();
   await expect(page.getByRole("table", { name: "Reminders" })).toBeVisible();
