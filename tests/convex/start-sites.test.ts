@@ -30,7 +30,7 @@ test("A11: the start sites are these", () => {
   expect(filesWith(/\badmitJob\(/, ["convex"])).toEqual([
     "convex/admission.ts",
     "convex/gate.ts",
-    "convex/lab.ts",
+    "convex/labSteps.ts",
   ]);
 });
 
