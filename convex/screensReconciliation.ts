@@ -11,8 +11,11 @@ import schema from "./schema";
 /** Reconciliation as its screen shows it: accounts with their meters, and the runs. */
 
 const PAGE = 10;
-/** A page looks through this many accounts at most; one with a filter may be short and still have a next one. */
-const ACCOUNTS_READ_MAX = 100;
+/**
+ * A page looks through this many accounts at most; one with a filter may be short and still have a next one. Each may
+ * have six meters of 64 counters, and a query reads 32,000 rows at most.
+ */
+const ACCOUNTS_READ_MAX = 50;
 const RUNS_SHOWN = 10;
 /** Accounts that are counted for the progress of a run; with more the share is not told. */
 const ACCOUNTS_COUNTED_MAX = 2_000;

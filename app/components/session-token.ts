@@ -7,20 +7,26 @@
 /** Of the lock and of the channel between the tabs. */
 const NAME = "holdfast-session";
 const SIGNED_OUT = "signed-out";
-const ATTEMPTS_MAX = 4;
 const WAIT_FIRST_MS = 500;
+const WAIT_MAX_MS = 15_000;
+/** A renewal without an answer gives its turn back. */
+const ANSWER_MS = 10_000;
 /** A renewal of another tab is waited for this long at a sign-out, and a sign-out by the renewals of other tabs. */
 const TURN_MS = 10_000;
 
 const signingOut = new AbortController();
 
-/** Null only when the session is over; a server that cannot be reached is asked again. */
+/** One for the whole tab: what it posts reaches the others and never itself. The server renders without one. */
+const tabs =
+  typeof window !== "undefined" && "BroadcastChannel" in window ? new BroadcastChannel(NAME) : null;
+
+/** Null only when the session is over; a server that cannot be reached is asked again until it can. */
 export async function fetchToken(force: boolean): Promise<string | null> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 0; ; attempt += 1) {
     const answer = await inTurn(() => askForToken(force)).catch(() => undefined);
     if (answer !== undefined) return answer;
-    if (attempt === ATTEMPTS_MAX || signingOut.signal.aborted) return null;
-    await wait(WAIT_FIRST_MS * 2 ** (attempt - 1));
+    if (signingOut.signal.aborted) return null;
+    await wait(Math.min(WAIT_FIRST_MS * 2 ** attempt, WAIT_MAX_MS));
   }
 }
 
@@ -31,7 +37,7 @@ async function askForToken(force: boolean): Promise<string | null | undefined> {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ force }),
     cache: "no-store",
-    signal: signingOut.signal,
+    signal: AbortSignal.any([signingOut.signal, AbortSignal.timeout(ANSWER_MS)]),
   });
   if (response.ok) return ((await response.json()) as { accessToken: string }).accessToken;
   return response.status === 401 ? null : undefined;
@@ -41,7 +47,7 @@ async function askForToken(force: boolean): Promise<string | null | undefined> {
 export async function signOut(href: string): Promise<void> {
   signingOut.abort();
   const leave = (): Promise<void> => {
-    tabs()?.postMessage(SIGNED_OUT);
+    tabs?.postMessage(SIGNED_OUT);
     window.location.assign(href);
     return wait(TURN_MS);
   };
@@ -51,17 +57,13 @@ export async function signOut(href: string): Promise<void> {
 
 /** Calls back when another tab signs out. Answers how to stop. */
 export function onSignOut(tell: () => void): () => void {
-  const channel = tabs();
-  channel?.addEventListener("message", ({ data }) => {
+  const listen = ({ data }: MessageEvent): void => {
     if (data !== SIGNED_OUT) return;
     signingOut.abort();
     tell();
-  });
-  return () => channel?.close();
-}
-
-function tabs(): BroadcastChannel | null {
-  return "BroadcastChannel" in window ? new BroadcastChannel(NAME) : null;
+  };
+  tabs?.addEventListener("message", listen);
+  return () => tabs?.removeEventListener("message", listen);
 }
 
 /** Browsers have locks on secure origins only; a plain-HTTP site of another machine goes without turns. */

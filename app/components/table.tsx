@@ -60,11 +60,7 @@ function Cell<Row>({ column, row, isFirst }: { column: Column<Row>; row: Row; is
       role="cell"
       className={`min-w-0 py-1 md:table-cell md:border-b md:border-line md:px-3 md:py-2.5 md:align-middle md:first:pl-0 md:last:pr-0 md:[[role=row]:last-child>&]:border-0 ${isWholeLine ? "col-span-2" : "flex flex-col"} ${isNumber ? "tabular-nums md:text-right" : ""}`}
     >
-      {!isWholeLine && (
-        <span aria-hidden className="shrink-0 text-xs text-muted md:hidden">
-          {name}
-        </span>
-      )}
+      {!isWholeLine && <span className="shrink-0 text-xs text-muted md:hidden">{name}</span>}
       <div className={`min-w-0 ${isActions ? "flex flex-wrap gap-2 md:justify-end" : ""}`}>{cell(row)}</div>
     </div>
   );

@@ -13,14 +13,21 @@ export function refusalText(
   formatTime: (instantMs: number) => string,
 ): RefusalText {
   switch (refusal.code) {
-    case "limit_reached":
+    case "limit_reached": {
+      const detail =
+        `You asked for ${count(refusal.requestedUnits)}; ${count(refusal.freeUnits)} of ` +
+        `${count(refusal.limitUnits)} are free (${count(refusal.usedUnits)} used, ${count(refusal.heldUnits)} held).`;
+      // No reset would ever make room for it.
+      if (refusal.requestedUnits > refusal.limitUnits) {
+        const title = "The job is larger than the whole limit";
+        return { title, detail, next: "Ask for less, or choose a larger plan." };
+      }
       return {
         title: "The limit is used up",
-        detail:
-          `You asked for ${count(refusal.requestedUnits)}; ${count(refusal.freeUnits)} of ` +
-          `${count(refusal.limitUnits)} are free (${count(refusal.usedUnits)} used, ${count(refusal.heldUnits)} held).`,
+        detail,
         next: `Ask for less, choose a larger plan, or wait for the reset on ${formatTime(refusal.nextCycleStartMs)}.`,
       };
+    }
     case "held_by_running_jobs":
       return {
         title: "Your own running jobs hold the room",

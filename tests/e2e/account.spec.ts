@@ -13,7 +13,7 @@ test("a new customer signs up, sees the account live, upgrades, and the next job
   await open(page, "Jobs");
   await startJob(page, { units: 50_000, stepUnits: 100 });
   const outcome = page.getByRole("region", { name: "Start jobs" }).getByRole("status");
-  await expect(outcome.getByText("The limit is used up")).toBeVisible();
+  await expect(outcome.getByText("The job is larger than the whole limit")).toBeVisible();
   await expect(outcome.getByText("You asked for 50,000; 10,000 of 10,000 are free")).toBeVisible();
 
   await outcome.getByRole("link", { name: "See the plans" }).click();

@@ -28,7 +28,6 @@ test("S1, S2: the lab runs both sides, and its figures say what the plain check 
   const errors = collectErrors(context);
   await signUp(page, stack, { isOperator: true, target: "/ops" });
   await open(page, "Concurrency Lab");
-  await expect(page.getByText("None yet.")).toBeVisible();
   await page.getByRole("button", { name: "Run both sides" }).click();
   // It plays by itself, until it is told to stand still.
   await expect(page.getByText(/^Step ([3-9]|\d\d) of \d+$/)).toBeVisible();

@@ -20,6 +20,12 @@ test("a limit that is used up is met with the numbers and the reset", () => {
   expect(next).toBe("Ask for less, choose a larger plan, or wait for the reset on <5>.");
 });
 
+test("a job that is larger than the whole limit is not told to wait for the reset", () => {
+  const { title, next } = text({ code: "limit_reached", ...room, requestedUnits: 100_001 });
+  expect(title).toBe("The job is larger than the whole limit");
+  expect(next).toBe("Ask for less, or choose a larger plan.");
+});
+
 test("room that running jobs hold is not a reason to upgrade", () => {
   const answer = text({ code: "held_by_running_jobs", ...room, earliestLeaseExpiresAtMs: 7 });
   expect(answer.next).toBe("Wait for one to end, or ask for less. The earliest lease ends at <7>.");

@@ -104,8 +104,11 @@ export function AccountsScreen() {
           <Loading what="the accounts" rows={6} />
         ) : page.accounts.length > 0 ? (
           <Table label="Accounts" columns={COLUMNS} rows={page.accounts} keyOf={({ id }) => id} />
-        ) : isFiltered ? (
-          <Empty icon={SearchX} title="No account fits" />
+        ) : isFiltered || page.cursor !== null ? (
+          <Empty icon={SearchX} title="No account fits">
+            {page.cursor !== null &&
+              "Those looked through have none; the next page looks through older ones."}
+          </Empty>
         ) : (
           <Empty icon={Users} title="No account yet">
             The first sign-in makes one.

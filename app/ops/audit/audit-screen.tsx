@@ -88,8 +88,11 @@ export function AuditScreen() {
           <Loading what="the log" rows={6} />
         ) : page.lines.length > 0 ? (
           <Table label="Log" columns={COLUMNS} rows={page.lines} keyOf={({ id }) => id} />
-        ) : isFiltered ? (
-          <Empty icon={SearchX} title="No line fits" />
+        ) : isFiltered || page.cursor !== null ? (
+          <Empty icon={SearchX} title="No line fits">
+            {page.cursor !== null &&
+              "Those looked through have none; the next page looks through older ones."}
+          </Empty>
         ) : (
           <Empty icon={FileClock} title="Nothing was done yet" />
         )}

@@ -76,8 +76,10 @@ export function FoundPanel() {
         <Loading what="the differences" />
       ) : page.evidence.length > 0 ? (
         <Table label="Differences" columns={COLUMNS} rows={page.evidence} keyOf={({ id }) => id} />
-      ) : isFiltered ? (
-        <Empty icon={SearchX} title="No difference fits" />
+      ) : isFiltered || page.cursor !== null ? (
+        <Empty icon={SearchX} title="No difference fits">
+          {page.cursor !== null && "Those looked through have none; the next page looks through older ones."}
+        </Empty>
       ) : (
         <Empty icon={Workflow} title="No difference was ever found">
           Every plan that events have told is the provider&apos;s.

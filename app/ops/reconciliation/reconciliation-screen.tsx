@@ -62,7 +62,7 @@ export function ReconciliationScreen() {
           <Loading what="the meters" rows={6} />
         ) : page.accounts.length > 0 ? (
           <MeterTable accounts={page.accounts} />
-        ) : isFiltered || pages.number > 1 ? (
+        ) : isFiltered || pages.number > 1 || page.cursor !== null ? (
           <Empty icon={SearchX} title="No meter fits">
             {page.cursor === null
               ? "No account has a meter like that."

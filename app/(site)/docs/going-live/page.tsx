@@ -29,7 +29,10 @@ const CONVEX_VARIABLES = [
   ["HOLDFAST_OPERATOR_KEY_HASH", "hex SHA-256 of the operator key"],
   ["KINDE_ISSUER_URL", "as above"],
   ["KINDE_M2M_CLIENT_ID, KINDE_M2M_CLIENT_SECRET", "as above"],
-  ["KINDE_SITE_URL", "as above, for the addresses of short links"],
+  [
+    "KINDE_SITE_URL",
+    "as above, for the addresses of short links; HOLDFAST_SHORT_URL when they have their own",
+  ],
   ["HOLDFAST_ALLOWANCES", "monthly credits of your plans, when they are not the built-in ones"],
   ["HOLDFAST_ALERT_URL, HOLDFAST_ALERT_SECRET", "where a person is told of reviews and dead letters"],
 ] as const;
@@ -62,7 +65,8 @@ export default function GoingLivePage() {
                 <Code>{scope}</Code>
               </span>
             ))}
-            .
+            . With <Code>read:webhooks</Code> as well, a webhook that is switched off raises an alarm, and the
+            doctor can look at it.
           </li>
           <li>
             Plans with metered features whose keys are{" "}
@@ -97,7 +101,7 @@ export default function GoingLivePage() {
       <Part id="web" title="4. The web server">
         <Text>
           Variables of the process. A missing or malformed one ends the start with one line that names it;{" "}
-          <Code>.env.example</Code> has all of them.
+          <Code>.env.example</Code> says more about each.
         </Text>
         <Terms terms={WEB_VARIABLES} />
       </Part>

@@ -64,7 +64,7 @@ function Standing({ account: { overdueSinceMs, deletedAtMs, limitFailure } }: { 
   return (
     <>
       {deletedAtMs !== null && (
-        <Notice tone="info" title="This customer was deleted at the provider">
+        <Notice tone="info" title="This account was deleted">
           <Ago ms={deletedAtMs} />. The ledger stays; nobody signs in to it any more.
         </Notice>
       )}
