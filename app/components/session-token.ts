@@ -47,6 +47,7 @@ async function askForToken(force: boolean): Promise<string | null | undefined> {
 export async function signOut(href: string): Promise<void> {
   signingOut.abort();
   const leave = (): Promise<void> => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel, which has no target
     tabs?.postMessage(SIGNED_OUT);
     window.location.assign(href);
     return wait(TURN_MS);
