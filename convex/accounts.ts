@@ -11,7 +11,7 @@ import { fixedAgreement } from "./agreements";
 import { allowances } from "./allowances";
 import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
-import { findAccountOfUser, findBilling, findFixedLimit, findLimit } from "./rows";
+import { findAccountOfUser, findBilling, findFixedLimit, findLimit, nextCursor } from "./rows";
 import { anchorSourceValidator } from "./inboxValidators";
 import { limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
 
@@ -270,7 +270,7 @@ export const list = operatorQuery({
     for (const account of page.page) {
       accounts.push(viewAccount(account, (await findBilling(ctx, account._id))?.limitPerMinute));
     }
-    return { accounts, cursor: page.isDone ? null : page.continueCursor };
+    return { accounts, cursor: nextCursor(page) };
   },
 });
 

@@ -12,6 +12,7 @@ import { type ActionCtx, internalMutation, internalQuery, type MutationCtx } fro
 import { customerIdOf, kindeClient } from "./kinde";
 import { meteredAccount, openMeter, recordInMeter } from "./ledger";
 import { findAgreement } from "./meterState";
+import { nextCursor } from "./rows";
 import { providerValidator } from "./validators";
 
 /**
@@ -175,7 +176,7 @@ async function moveBatch(ctx: MutationCtx, account: Doc<"accounts">, place: Move
   await moveFamilies(ctx, account, current.feature, page.page);
   const at = page.isDone ? ranges.find((range) => comesAfter(range, current)) : current;
   if (at === undefined) return;
-  const next = { accountId: account._id, fromMs, at, cursor: page.isDone ? null : page.continueCursor };
+  const next = { accountId: account._id, fromMs, at, cursor: nextCursor(page) };
   await ctx.scheduler.runAfter(0, internal.agreements.move, next);
 }
 

@@ -23,6 +23,7 @@ import {
   type MutationCtx,
 } from "./_generated/server";
 import { operatorQuery, refuse } from "./functions";
+import { nextCursor } from "./rows";
 import { withRun } from "./runs";
 
 /**
@@ -183,6 +184,6 @@ export const list = operatorQuery({
     const page = await wanted.order("desc").paginate({ numItems: limit, cursor });
     const alerts = page.page.map(({ _id: id, _creationTime, ...fields }) => ({ id, ...fields }));
     const isConfigured = (process.env.HOLDFAST_ALERT_URL ?? "") !== "";
-    return { isConfigured, alerts, cursor: page.isDone ? null : page.continueCursor };
+    return { isConfigured, alerts, cursor: nextCursor(page) };
   },
 });

@@ -14,7 +14,7 @@ import {
 } from "./_generated/server";
 import { recordAct } from "./auditLog";
 import { openReview } from "./reviews";
-import { findBudget } from "./rows";
+import { findBudget, nextCursor } from "./rows";
 import { withRun } from "./runs";
 
 /**
@@ -101,7 +101,7 @@ export const listAccounts = internalQuery({
     const page = await ctx.db.query("accounts").paginate({ numItems: ACCOUNTS_PAGE, cursor });
     return {
       accountIds: page.page.map((account) => account._id),
-      cursor: page.isDone ? null : page.continueCursor,
+      cursor: nextCursor(page),
     };
   },
 });
@@ -157,7 +157,7 @@ export const sumSettled = internalQuery({
           .lte("_creationTime", settledBeforeMs),
       )
       .paginate({ numItems: ENTRIES_PAGE, cursor });
-    return { units: sumUnits(page.page), cursor: page.isDone ? null : page.continueCursor };
+    return { units: sumUnits(page.page), cursor: nextCursor(page) };
   },
 });
 

@@ -7,7 +7,7 @@ import { accountQuery } from "./functions";
 import { eventViewValidator, viewEvent } from "./inboxEvents";
 import { creditReasonValidator, planFactKindValidator } from "./inboxValidators";
 import { linkValidator, view as viewLink } from "./links";
-import { findLimit } from "./rows";
+import { findLimit, nextCursor } from "./rows";
 import { limitUnitsValidator, refusalValidator } from "./validators";
 
 /**
@@ -81,7 +81,7 @@ export const entries = accountQuery({
     const view = entryReader(ctx);
     const rows = [];
     for (const row of page.page) rows.push(await view(row));
-    return { rows, cursor: nextOf(page) };
+    return { rows, cursor: nextCursor(page) };
   },
 });
 
@@ -103,7 +103,7 @@ export const links = accountQuery({
     for (const link of page.page) {
       rows.push({ ...(await viewLink(ctx, link)), deletedAtMs: link.deletedAtMs });
     }
-    return { rows, cursor: nextOf(page) };
+    return { rows, cursor: nextCursor(page) };
   },
 });
 
@@ -129,7 +129,7 @@ export const events = accountQuery({
         .take(BODY_PARTS_MAX);
       rows.push({ ...viewEvent(event), body: parts.map(({ text }) => text).join("") });
     }
-    return { rows, cursor: nextOf(page) };
+    return { rows, cursor: nextCursor(page) };
   },
 });
 
@@ -159,7 +159,7 @@ export const credits = accountQuery({
     const rows = page.page.map(({ period, units, reason, entryKey, planKey, atMs }) => {
       return { period, units, reason, entryKey, planKey, atMs };
     });
-    return { rows, cursor: nextOf(page) };
+    return { rows, cursor: nextCursor(page) };
   },
 });
 
@@ -188,7 +188,7 @@ export const refusals = accountQuery({
     const rows = page.page.map(({ key, kind, requestedUnits, refusal, atMs }) => {
       return { key, kind, requestedUnits, refusal, atMs };
     });
-    return { rows, cursor: nextOf(page) };
+    return { rows, cursor: nextCursor(page) };
   },
 });
 
@@ -250,7 +250,3 @@ export const billing = accountQuery({
     };
   },
 });
-
-function nextOf(page: { readonly isDone: boolean; readonly continueCursor: string }): string | null {
-  return page.isDone ? null : page.continueCursor;
-}

@@ -20,6 +20,7 @@ import { customerState } from "./customers";
 import { writeEffects } from "./effects";
 import { operatorQuery, refuse } from "./functions";
 import { openReview } from "./reviews";
+import { nextCursor } from "./rows";
 
 /** The transactions of the drift check: what a reading means for an account, and what the readings say of webhooks. */
 
@@ -48,7 +49,7 @@ export const listAccounts = internalQuery({
       .withIndex("by_customer", (q) => q.gt("customerId", null))
       .paginate({ numItems: ACCOUNTS_PAGE, cursor });
     const accounts = page.page.flatMap((account) => checked(account) ?? []);
-    return { accounts, cursor: page.isDone ? null : page.continueCursor };
+    return { accounts, cursor: nextCursor(page) };
   },
 });
 
@@ -285,6 +286,6 @@ export const list = operatorQuery({
     const wanted = id === undefined ? rows : rows.withIndex("by_account", (q) => q.eq("accountId", id));
     const page = await wanted.order("desc").paginate({ numItems: limit, cursor });
     const evidence = page.page.map(({ _id, _creationTime, ...fields }) => ({ id: _id, ...fields }));
-    return { evidence, cursor: page.isDone ? null : page.continueCursor };
+    return { evidence, cursor: nextCursor(page) };
   },
 });

@@ -2,6 +2,7 @@ import { v } from "convex/values";
 
 import { checkUnits } from "../lib/shared/units";
 import { operatorQuery, refuse } from "./functions";
+import { nextCursor } from "./rows";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
 /** What the reconciler found, as it is kept: one row for each result that said something new about its meter. */
@@ -51,6 +52,6 @@ export const list = operatorQuery({
       const { feature, cycle, agreementId } = meter;
       evidence.push({ id: _id, feature, cycle, agreementId, meterUnits, ...fields, seenAtMs });
     }
-    return { evidence, cursor: page.isDone ? null : page.continueCursor };
+    return { evidence, cursor: nextCursor(page) };
   },
 });

@@ -11,7 +11,7 @@ import { checkUnits } from "../lib/shared/units";
 import { admitJob, extendJob, previewJob } from "./admission";
 import { accountMutation, accountQuery, refuse } from "./functions";
 import { chargeJob, heartbeatJob, settleJob } from "./jobEvents";
-import { findBudget, findLimit, findOwnJob } from "./rows";
+import { findBudget, findLimit, findOwnJob, nextCursor } from "./rows";
 import {
   jobStatusValidator,
   jobViewValidator,
@@ -214,7 +214,7 @@ export const listJobs = accountQuery({
     const page = await filtered.paginate({ numItems: limit, cursor, maximumRowsRead: LIST_ROWS_READ_MAX });
     return {
       jobs: page.page.map((job) => viewJob(job._id, job)),
-      cursor: page.isDone ? null : page.continueCursor,
+      cursor: nextCursor(page),
     };
   },
 });

@@ -10,6 +10,7 @@ import { recordAct } from "./auditLog";
 import { accountMutation, accountQuery, operatorMutation, operatorQuery, refuse } from "./functions";
 import { loadPayload, progressOf } from "./inboxRows";
 import { deliveryFlagValidator, eventStatusValidator } from "./inboxValidators";
+import { nextCursor } from "./rows";
 import { notFoundValidator } from "./validators";
 
 /** Stored billing events as their customer and operators see them, and the replay of one. */
@@ -176,7 +177,7 @@ function checkLimit(limit: number): void {
 }
 
 function viewPage(page: { page: Doc<"inboxEvents">[]; isDone: boolean; continueCursor: string }) {
-  return { events: page.page.map(viewEvent), cursor: page.isDone ? null : page.continueCursor };
+  return { events: page.page.map(viewEvent), cursor: nextCursor(page) };
 }
 
 export function viewEvent(row: Doc<"inboxEvents">): Infer<typeof eventViewValidator> {

@@ -7,6 +7,7 @@ import { insertAccount } from "./accounts";
 import { createKey } from "./apiKeys";
 import { findApiKey, operatorMutation, operatorQuery, refuse } from "./functions";
 import { labRunValidator, labSummaryValidator, viewLabRun } from "./labRows";
+import { nextCursor } from "./rows";
 import { labStepFields } from "./validators";
 
 /**
@@ -130,6 +131,6 @@ export const list = operatorQuery({
       const { lanes: _lanes, ...summary } = await viewLabRun(ctx, row);
       runs.push(summary);
     }
-    return { runs, cursor: page.isDone ? null : page.continueCursor };
+    return { runs, cursor: nextCursor(page) };
   },
 });

@@ -8,6 +8,7 @@ import type { Doc, Id } from "./_generated/dataModel";
 import type { MutationCtx, QueryCtx } from "./_generated/server";
 import { accountMutation, accountQuery, refuse, serverQuery } from "./functions";
 import { billedUnitsOf, findLinkByCode, shortLinks } from "./linkRows";
+import { nextCursor } from "./rows";
 import { notFoundValidator } from "./validators";
 
 /** Short links of an account. A deleted one keeps its row, so that its code is never given again. */
@@ -96,7 +97,7 @@ export const list = accountQuery({
       .paginate({ cursor, numItems: limit });
     const links: LinkView[] = [];
     for (const link of page.page) links.push(await view(ctx, link));
-    return { links, cursor: page.isDone ? null : page.continueCursor };
+    return { links, cursor: nextCursor(page) };
   },
 });
 

@@ -27,10 +27,3 @@ export function ownerReader(
     return owner;
   };
 }
-
-/** Whether one of some texts has a part, whatever its case. */
-export function hasPart(texts: readonly (string | null | undefined)[], part: string | undefined): boolean {
-  if (part === undefined || part === "") return true;
-  const wanted = part.toLowerCase();
-  return texts.some((text) => text?.toLowerCase().includes(wanted) === true);
-}

@@ -20,6 +20,7 @@ import { closingOf, ledgerUnitsOf, reportStateOf } from "./meterState";
 import { meterTarget, meterTargetValidator } from "./providers";
 import { applySettled, applyStep, meterAndAccount, outcomeValidator, readingValidator } from "./reports";
 import { openReview } from "./reviews";
+import { nextCursor } from "./rows";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
 /**
@@ -38,7 +39,7 @@ export const listAccounts = internalQuery({
   handler: async (ctx, { cursor }) => {
     const page = await ctx.db.query("accounts").paginate({ numItems: ACCOUNTS_PAGE, cursor });
     const accounts = page.page.filter(({ source }) => source !== "lab");
-    return { accountIds: accounts.map(({ _id }) => _id), cursor: page.isDone ? null : page.continueCursor };
+    return { accountIds: accounts.map(({ _id }) => _id), cursor: nextCursor(page) };
   },
 });
 

@@ -9,6 +9,7 @@ import { internalAction, internalMutation, type MutationCtx, type QueryCtx } fro
 import { creditsOfPeriod, insertCredit } from "./creditRows";
 import { settleFacts } from "./customers";
 import { accountMutation, accountQuery, refuse } from "./functions";
+import { nextCursor } from "./rows";
 import { withRun } from "./runs";
 import { notFoundValidator } from "./validators";
 
@@ -142,7 +143,7 @@ export const list = accountQuery({
     const page = await query
       .order(status === "waiting" ? "asc" : "desc")
       .paginate({ numItems: limit, cursor });
-    return { reminders: page.page.map(viewReminder), cursor: page.isDone ? null : page.continueCursor };
+    return { reminders: page.page.map(viewReminder), cursor: nextCursor(page) };
   },
 });
 

@@ -12,6 +12,7 @@ import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
 import { meteredAccount, openMeter, recordInMeter } from "./ledger";
 import { closingOf, ledgerUnitsOf, reportStateOf, saveReportState } from "./meterState";
+import { nextCursor } from "./rows";
 import { lateUsageValidator, notFoundValidator } from "./validators";
 
 /** What a person must look at, and what the person decides. */
@@ -80,7 +81,7 @@ export const list = operatorQuery({
       .withIndex("by_status", (q) => q.eq("status", status))
       .order("desc")
       .paginate({ numItems: limit, cursor });
-    return { reviews: page.page.map(viewReview), cursor: page.isDone ? null : page.continueCursor };
+    return { reviews: page.page.map(viewReview), cursor: nextCursor(page) };
   },
 });
 

@@ -2,9 +2,17 @@ import { FEATURE_TOKENS } from "../lib/gate/types";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
 
-/** Look-ups that several features share. Each is one read of one index. */
+/** Look-ups that several features share, each one read of one index, and what their lists have in common. */
 
 type Reader = Pick<QueryCtx, "db">;
+
+/** Where the page after this one begins; null after the last. Convex gives a cursor behind the last page as well. */
+export function nextCursor(page: {
+  readonly isDone: boolean;
+  readonly continueCursor: string;
+}): string | null {
+  return page.isDone ? null : page.continueCursor;
+}
 
 /** The account of a signed-in user. One that was merged into another is never found. */
 export function findAccountOfUser(ctx: Reader, kindeUserId: string): Promise<Doc<"accounts"> | null> {
@@ -100,4 +108,11 @@ export function findLapsedJobs(
       q.eq("accountId", accountId).eq("status", "running").lte("leaseExpiresAtMs", nowMs),
     )
     .take(countMax);
+}
+
+/** Whether one of some texts has a part, whatever its case. */
+export function hasPart(texts: readonly (string | null | undefined)[], part: string | undefined): boolean {
+  if (part === undefined || part === "") return true;
+  const wanted = part.toLowerCase();
+  return texts.some((text) => text?.toLowerCase().includes(wanted) === true);
 }

@@ -11,8 +11,7 @@ import type { QueryCtx } from "./_generated/server";
 import { operatorAction, operatorQuery } from "./functions";
 import { accountSourceValidator, anchorSourceValidator } from "./inboxValidators";
 import { refreshLimit } from "./limits";
-import { hasPart } from "./operatorRows";
-import { findBilling, findBudget, findLimit } from "./rows";
+import { findBilling, findBudget, findLimit, hasPart, nextCursor } from "./rows";
 import schema from "./schema";
 import { limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
 
@@ -60,8 +59,10 @@ export const list = operatorQuery({
       .filterWith((account) => Promise.resolve(isWanted(account, only) && hasPart(namesOf(account), text)));
     const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
     const accounts = [];
-    for (const account of page.page) accounts.push(await summaryOf(ctx, account, nowMs));
-    return { accounts, cursor: page.isDone ? null : page.continueCursor };
+    for (const account of page.page) {
+      accounts.push(await summaryOf(ctx, account, await findLimit(ctx, account._id), nowMs));
+    }
+    return { accounts, cursor: nextCursor(page) };
   },
 });
 
@@ -77,7 +78,7 @@ function namesOf({ _id, name, email, customerId, kindeUserId }: Doc<"accounts">)
   return [_id, name, email, customerId, kindeUserId];
 }
 
-async function summaryOf(ctx: Reader, account: Doc<"accounts">, nowMs: number) {
+async function summaryOf(ctx: Reader, account: Doc<"accounts">, limit: Doc<"limits"> | null, nowMs: number) {
   const {
     _id: id,
     name,
@@ -91,7 +92,6 @@ async function summaryOf(ctx: Reader, account: Doc<"accounts">, nowMs: number) {
   } = account;
   const cycle = cycleAt(account.cycleAnchorMs, nowMs);
   const budget = await findBudget(ctx, id, FEATURE_TOKENS, cycle.name);
-  const limit = await findLimit(ctx, id);
   const who = { id, name, email, source, provider, planKey, createdAtMs, overdueSinceMs, deletedAtMs };
   return {
     ...who,
@@ -135,9 +135,9 @@ export const get = operatorQuery({
     const account = id === null ? null : await ctx.db.get(id);
     if (account === null) return null;
     const nowMs = Date.now();
-    const summary = await summaryOf(ctx, account, nowMs);
-    const { usedUnits, heldUnits, limit } = summary;
     const cached = await findLimit(ctx, account._id);
+    const summary = await summaryOf(ctx, account, cached, nowMs);
+    const { usedUnits, heldUnits, limit } = summary;
     const agreements = await ctx.db
       .query("agreements")
       .withIndex("by_account", (q) => q.eq("accountId", account._id))

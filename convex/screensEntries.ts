@@ -7,6 +7,7 @@ import { FEATURE_CLICKS } from "../lib/ledger/meter";
 import type { Doc } from "./_generated/dataModel";
 import { entryReader, type EntryView, entryViewValidator } from "./entryRows";
 import { accountQuery, refuse } from "./functions";
+import { hasPart, nextCursor } from "./rows";
 import schema from "./schema";
 
 /** The ledger as its screen shows it: the newest row first, which `entries.list` of the API does not have. */
@@ -54,18 +55,13 @@ export const recent = accountQuery({
       ["atMs", "_creationTime"],
     ).filterWith(async (row) => {
       if (!(all || row.units !== 0) || !isOfLink(row, linkId)) return false;
-      return (
-        text === undefined ||
-        nameOf(await view(row))
-          .toLowerCase()
-          .includes(text.toLowerCase())
-      );
+      return text === undefined || hasPart([nameOf(await view(row))], text);
     });
     const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
     const entries = [];
     for (const row of page.page) entries.push(await view(row));
     const { name, startMs, endMs } = cycle;
-    return { cycle: { name, startMs, endMs }, entries, cursor: page.isDone ? null : page.continueCursor };
+    return { cycle: { name, startMs, endMs }, entries, cursor: nextCursor(page) };
   },
 });
 

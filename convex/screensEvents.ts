@@ -6,6 +6,7 @@ import type { QueryCtx } from "./_generated/server";
 import { accountQuery } from "./functions";
 import { detailValidator, eventViewValidator, findEvent, viewDetail, viewEvent } from "./inboxEvents";
 import { eventStatusValidator } from "./inboxValidators";
+import { hasPart, nextCursor } from "./rows";
 import schema from "./schema";
 
 /** The billing events of a customer as their screens show them. Replay is `inboxEvents.replay`. */
@@ -32,7 +33,6 @@ export const recent = accountQuery({
   },
   returns: v.object({ events: v.array(ownEventValidator), cursor: v.union(v.string(), v.null()) }),
   handler: async (ctx, { status, type, text, cursor }) => {
-    const wanted = text?.toLowerCase() ?? "";
     const page = await stream(ctx.db, schema)
       .query("inboxEvents")
       .withIndex("by_account", (q) => q.eq("accountId", ctx.principal.accountId))
@@ -40,12 +40,12 @@ export const recent = accountQuery({
       .filterWith(async (row) => {
         if (status !== undefined && row.status !== status) return false;
         if (type !== undefined && row.type !== type) return false;
-        return `${row.eventId ?? ""} ${row.type ?? ""}`.toLowerCase().includes(wanted);
+        return hasPart([`${row.eventId ?? ""} ${row.type ?? ""}`], text);
       })
       .paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
     const events = [];
     for (const row of page.page) events.push(await viewOwn(ctx, row));
-    return { events, cursor: page.isDone ? null : page.continueCursor };
+    return { events, cursor: nextCursor(page) };
   },
 });
 

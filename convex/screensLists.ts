@@ -5,6 +5,7 @@ import { shortUrl } from "../lib/ledger/code";
 import { accountQuery } from "./functions";
 import { shortLinks } from "./linkRows";
 import { linkValidator, type LinkView, view as viewLink } from "./links";
+import { hasPart } from "./rows";
 import { jobViewValidator } from "./validators";
 
 /** Searches of the screens. The lists without a search are those of the API. */
@@ -38,7 +39,6 @@ export const links = accountQuery({
   args: { text: v.string() },
   returns: v.object({ links: v.array(linkValidator), hasMore: v.boolean() }),
   handler: async (ctx, { text }) => {
-    const wanted = text.toLowerCase();
     const rows = ctx.db
       .query("links")
       .withIndex("by_account", (q) => q.eq("accountId", ctx.principal.accountId).eq("deletedAtMs", null))
@@ -49,7 +49,7 @@ export const links = accountQuery({
       read += 1;
       if (read > LINKS_READ_MAX || found.length === FOUND_MAX) return { links: found, hasMore: true };
       const texts = [link.code, link.title, link.location, shortUrl(shortLinks().baseUrl, link.code)];
-      if (texts.some((one) => one.toLowerCase().includes(wanted))) found.push(await viewLink(ctx, link));
+      if (hasPart(texts, text)) found.push(await viewLink(ctx, link));
     }
     return { links: found, hasMore: false };
   },

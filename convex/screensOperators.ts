@@ -3,7 +3,8 @@ import { type Infer, v } from "convex/values";
 
 import type { Doc } from "./_generated/dataModel";
 import { operatorQuery } from "./functions";
-import { hasPart, ownerReader, ownerValidator } from "./operatorRows";
+import { ownerReader, ownerValidator } from "./operatorRows";
+import { hasPart, nextCursor } from "./rows";
 import schema from "./schema";
 import { eventViewValidator, viewEvent } from "./inboxEvents";
 import { eventStatusValidator } from "./inboxValidators";
@@ -47,7 +48,7 @@ export const reviews = operatorQuery({
     const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
     const found = [];
     for (const row of page.page) found.push({ ...viewReview(row), account: await ownerOf(row.accountId) });
-    return { reviews: found, cursor: page.isDone ? null : page.continueCursor };
+    return { reviews: found, cursor: nextCursor(page) };
   },
 });
 
@@ -72,7 +73,7 @@ export const events = operatorQuery({
     const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
     const found = [];
     for (const row of page.page) found.push({ ...viewEvent(row), account: await ownerOf(row.accountId) });
-    return { events: found, cursor: page.isDone ? null : page.continueCursor };
+    return { events: found, cursor: nextCursor(page) };
   },
 });
 
@@ -104,7 +105,7 @@ export const audit = operatorQuery({
     for (const { _id: id, actor, action: done, accountId, details, atMs } of page.page) {
       lines.push({ id, actor, action: done, account: await ownerOf(accountId), details, atMs });
     }
-    return { lines, cursor: page.isDone ? null : page.continueCursor };
+    return { lines, cursor: nextCursor(page) };
   },
 });
 
@@ -153,7 +154,7 @@ export const drift = operatorQuery({
       const endedAgreements = row.endedAgreementIds.length;
       evidence.push({ ...seen, endedAgreements, beforePlanKey, secondSentAtMs, outcome: row.outcome, atMs });
     }
-    return { evidence, cursor: page.isDone ? null : page.continueCursor };
+    return { evidence, cursor: nextCursor(page) };
   },
 });
 

@@ -5,6 +5,7 @@ import { isTrouble } from "../lib/ledger/standing";
 import type { Doc, Id } from "./_generated/dataModel";
 import { operatorQuery } from "./functions";
 import { type MeterStanding, meterStandingValidator, metersOf } from "./meterStandings";
+import { hasPart, nextCursor } from "./rows";
 import { findRun } from "./runs";
 import schema from "./schema";
 
@@ -53,15 +54,13 @@ export const accounts = operatorQuery({
         email,
         meters: found.get(id) ?? [],
       })),
-      cursor: page.isDone ? null : page.continueCursor,
+      cursor: nextCursor(page),
     };
   },
 });
 
 function fits({ _id, name, email }: Doc<"accounts">, text: string | undefined): boolean {
-  if (text === undefined || text === _id) return true;
-  const wanted = text.toLowerCase();
-  return name.toLowerCase().includes(wanted) || (email ?? "").toLowerCase().includes(wanted);
+  return text === _id || hasPart([name, email], text);
 }
 
 function isWanted(

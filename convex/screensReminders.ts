@@ -4,6 +4,7 @@ import { v } from "convex/values";
 import type { Doc } from "./_generated/dataModel";
 import { accountQuery } from "./functions";
 import { reminderValidator, statusValidator, viewReminder } from "./reminders";
+import { hasPart, nextCursor } from "./rows";
 import schema from "./schema";
 
 /** Reminders as their screen shows them. */
@@ -38,11 +39,10 @@ export const recent = accountQuery({
         : table
             .withIndex("by_account_status", (q) => q.eq("accountId", accountId).eq("status", status))
             .order(status === "waiting" ? "asc" : "desc");
-    const wanted = text?.toLowerCase() ?? "";
     const page = await ordered
-      .filterWith(async (row) => (!isUnread || isNew(row)) && row.text.toLowerCase().includes(wanted))
+      .filterWith(async (row) => (!isUnread || isNew(row)) && hasPart([row.text], text))
       .paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
-    return { reminders: page.page.map(viewReminder), cursor: page.isDone ? null : page.continueCursor };
+    return { reminders: page.page.map(viewReminder), cursor: nextCursor(page) };
   },
 });
 

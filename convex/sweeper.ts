@@ -6,6 +6,7 @@ import type { Id } from "./_generated/dataModel";
 import { type ActionCtx, internalAction, internalMutation, internalQuery } from "./_generated/server";
 import { expireJob } from "./jobEnds";
 import { openReview } from "./reviews";
+import { nextCursor } from "./rows";
 import { withRun } from "./runs";
 
 /**
@@ -99,7 +100,7 @@ export const listDue = internalQuery({
       .query("jobs")
       .withIndex("by_status_lease", (q) => q.eq("status", "running").lte("leaseExpiresAtMs", dueAtMs))
       .paginate({ numItems: EXPIRE_BATCH_MAX, cursor });
-    return { jobIds: page.page.map((job) => job._id), cursor: page.isDone ? null : page.continueCursor };
+    return { jobIds: page.page.map((job) => job._id), cursor: nextCursor(page) };
   },
 });
 
