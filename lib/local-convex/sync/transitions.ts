@@ -8,6 +8,10 @@ import type { Outbox } from "./outbox.ts";
 import { transitionText, type StateVersion } from "./protocol.ts";
 import type { QuerySet } from "./query-set.ts";
 
+/** A transition that nobody waits for rests this many times as long as the queries of the last one took. */
+const REST_TIMES = 3;
+const REST_MAX_MS = 2_000;
+
 export interface TransitionHost {
   readonly runtime: Runtime;
   readonly live: LiveQueries;
@@ -28,6 +32,8 @@ export class Transitions {
   private isDirty = false;
   /** The client waits for a transition, even for one without changes. */
   private isAwaited = false;
+  private restsUntilMs = 0;
+  private endRest: (() => void) | null = null;
 
   constructor(private readonly host: TransitionHost) {}
 
@@ -41,11 +47,13 @@ export class Transitions {
     if (this.isStopped) return;
     this.isDirty = true;
     this.isAwaited ||= isAwaited;
+    if (isAwaited) this.endRest?.();
     if (!this.isSending) void this.sendAll();
   }
 
   stop(): void {
     this.isStopped = true;
+    this.endRest?.();
   }
 
   private async sendAll(): Promise<void> {
@@ -54,6 +62,8 @@ export class Transitions {
     try {
       while (this.isDirty && !this.isStopped) {
         await outbox.ready();
+        await this.rest();
+        if (this.isStopped) return;
         this.isDirty = false;
         if (!queries.isCurrent && !this.host.mayRun()) return;
         await this.sendOne();
@@ -65,8 +75,26 @@ export class Transitions {
     }
   }
 
+  /**
+   * An open screen that reads much may not take the engine from those who write: under a stream of commits its queries
+   * run a quarter of the time. What the client itself has asked for does not wait.
+   */
+  private async rest(): Promise<void> {
+    const restMs = Math.min(REST_MAX_MS, this.restsUntilMs - performance.now());
+    if (restMs <= 0 || this.isAwaited || this.isStopped) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, restMs);
+      this.endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.endRest = null;
+  }
+
   private async sendOne(): Promise<void> {
     const { live, queries, runtime, outbox } = this.host;
+    const startMs = performance.now();
     const taken = await live.capture(
       () => queries.queries(),
       () => {
@@ -76,6 +104,8 @@ export class Transitions {
         return isNeeded ? { changes, end: { ...this.asked, ts: runtime.executor.timestamp } } : null;
       },
     );
+    const endMs = performance.now();
+    this.restsUntilMs = endMs + (endMs - startMs) * REST_TIMES;
     if (taken === null) return;
     // A crash may still undo what is not on disk, and nobody may have seen that.
     await runtime.executor.flushed();
