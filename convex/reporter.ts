@@ -7,6 +7,7 @@ import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
 import { type ActionCtx, internalAction } from "./_generated/server";
 import { type Learnt, learnAgreements } from "./agreements";
+import { accountAction } from "./functions";
 import { readTotal, writeTotal } from "./providers";
 import type { Claimed } from "./reports";
 import { noteProgress, withRun } from "./runs";
@@ -57,6 +58,20 @@ export const flush = internalAction({
   returns: v.null(),
   handler: async (ctx) => {
     await sendDue(ctx, null, () => Promise.resolve());
+    return null;
+  },
+});
+
+/**
+ * For a customer who is about to change the plan: what was used up to now is sent while the agreement still takes it.
+ * A total that comes after its end would have to go before a person.
+ */
+export const sendOwn = accountAction({
+  scope: null,
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    await sendDue(ctx, ctx.accountId, () => Promise.resolve());
     return null;
   },
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { type Backend, createBackend } from "../helpers/backend.ts";
+import { type Backend, createBackend, SERVER_SECRET } from "../helpers/backend.ts";
 import { ledgerOf } from "../helpers/ledger.ts";
 import { createTenant, type Tenant } from "../helpers/tenant.ts";
 
@@ -28,6 +28,18 @@ describe("a marked meter", () => {
     await ledger.clicks(tenant.accountId, 5);
     await backend.advanceMs(60_000);
     expect(await ledger.fixedTotals()).toEqual([5]);
+  });
+
+  test("is sent before its owner changes the plan, those of others are not, and the run's row stays", async () => {
+    const ledger = ledgerOf(backend);
+    const other = await createTenant(backend);
+    await ledger.clicks(tenant.accountId, 5);
+    await ledger.clicks(other.accountId, 7);
+    const runs = await backend.readAll("runs");
+    await backend.action("reporter:sendOwn", { serverSecret: SERVER_SECRET, keyHash: tenant.keyHash });
+    expect(await ledger.fixedTotals()).toEqual([5]);
+    expect(await ledger.marks()).toHaveLength(1);
+    expect(await backend.readAll("runs")).toEqual(runs);
   });
 
   test("of a throw-away account is counted and sent nowhere", async () => {

@@ -88,7 +88,9 @@ test("a meter that somebody else wrote to is found, repaired and read back, and 
   const row = page.getByRole("table", { name: "Meters" }).getByRole("row", { name: person.email });
   await expect(row).toContainText("clicks");
   await page.getByRole("button", { name: "Run now" }).click();
-  await expect(page.getByText("The run ended well")).toBeVisible();
+  // Accounts of other tests may have left something that waits for a person.
+  await expect(page.getByText(/^The run ended ?(well|, and something is left to look at)$/)).toBeVisible();
+  await expect(row).toContainText(/Proven|Repaired/);
   await expect(row.getByRole("cell").nth(2)).toHaveText(/3$/);
 
   // Somebody else adds four to the meter.

@@ -1,13 +1,26 @@
+import { fetchAction } from "convex/nextjs";
 import { NextResponse } from "next/server";
+import { api } from "../../../../convex/_generated/api";
+import { readSession } from "../../../session.ts";
+import { tryForAccount } from "../account-action.ts";
 
 export const dynamic = "force-dynamic";
 
 /**
  * The way to the plan page. It lies behind proxy.ts, which renews a token that is about to end: the provider's own
  * route does not, and sends people with an old one to the start page without a word.
+ *
+ * A change of the plan ends the agreement, and with it the meter. What was used in the last minute is sent before that.
  */
-export function GET(): Response {
+export async function GET(): Promise<Response> {
   const site = process.env.KINDE_SITE_URL ?? "";
+  const session = await readSession();
+  if (session !== null)
+    await tryForAccount(
+      session,
+      (options) => fetchAction(api.reporter.sendOwn, {}, options),
+      "usage_not_sent_before_plan_page",
+    );
   const query = new URLSearchParams({ subNav: "plan_selection", returnUrl: `${site}/app/plan/return` });
   return NextResponse.redirect(`${site}/api/auth/portal?${query.toString()}`);
 }
