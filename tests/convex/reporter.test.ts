@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { type Backend, createBackend, SERVER_SECRET } from "../helpers/backend.ts";
+import { type Backend, createBackend } from "../helpers/backend.ts";
 import { ledgerOf } from "../helpers/ledger.ts";
 import { createTenant, type Tenant } from "../helpers/tenant.ts";
 
@@ -36,7 +36,8 @@ describe("a marked meter", () => {
     await ledger.clicks(tenant.accountId, 5);
     await ledger.clicks(other.accountId, 7);
     const runs = await backend.readAll("runs");
-    await backend.action("reporter:sendOwn", { serverSecret: SERVER_SECRET, keyHash: tenant.keyHash });
+    await backend.patchRow(tenant.accountId, { kindeUserId: "kp_owner" });
+    await backend.as({ subject: "kp_owner" }).action("reporter:sendOwn", {});
     expect(await ledger.fixedTotals()).toEqual([5]);
     expect(await ledger.marks()).toHaveLength(1);
     expect(await backend.readAll("runs")).toEqual(runs);
