@@ -1,6 +1,7 @@
 "use client";
 
 import { useQuery } from "convex/react";
+import type { FunctionReturnType } from "convex/server";
 import { useMemo } from "react";
 import { api } from "../../convex/_generated/api";
 import { DAY_MS } from "../../lib/shared/durations.ts";
@@ -9,16 +10,36 @@ import { Panel } from "../components/panel.tsx";
 import { Loading } from "../components/states.tsx";
 import { useNow } from "../components/use-now.ts";
 
+interface Cycle {
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
 /** Usage over the cycle: what each day added, and the sum against the limit. */
-export function UsageChart({ limitUnits }: { limitUnits: number | null }) {
-  const read = useQuery(api.screensUsage.byDay, {});
+export function UsageChart({ cycle, limitUnits }: { cycle: Cycle | null; limitUnits: number | null }) {
   const nowMs = useNow();
-  const today = read === undefined || nowMs === null ? 0 : Math.floor((nowMs - read.startMs) / DAY_MS);
-  const data = useMemo(
-    () => (read === undefined ? null : chartOf(read, today, limitUnits)),
-    [read, today, limitUnits],
+  const today =
+    nowMs === null || cycle === null ? null : Math.max(0, Math.floor((nowMs - cycle.startMs) / DAY_MS));
+  const span = cycle === null ? null : { cycle: { name: cycle.name, startMs: cycle.startMs } };
+  const over = useQuery(
+    api.screensUsage.byDay,
+    span === null || today === null || today === 0 ? "skip" : { ...span, fromDay: 0, untilDay: today },
   );
-  if (read !== undefined && read.days.length === 0) return null;
+  const current = useQuery(
+    api.screensUsage.byDay,
+    span === null || today === null ? "skip" : { ...span, fromDay: today, untilDay: null },
+  );
+  const days = useMemo(
+    () => (current === undefined || (over === undefined && today !== 0) ? null : sumsOf(over, current)),
+    [over, current, today],
+  );
+  const data = useMemo(
+    () =>
+      days === null || today === null || cycle === null ? null : chartOf(cycle, days, today, limitUnits),
+    [cycle, days, today, limitUnits],
+  );
+  if (days?.size === 0) return null;
   return (
     <Panel id="over-the-cycle" title="Over the cycle" about="Settled tokens by day, and their sum.">
       {data === null ? (
@@ -26,21 +47,32 @@ export function UsageChart({ limitUnits }: { limitUnits: number | null }) {
       ) : (
         <Chart label="Usage over the cycle" data={data} />
       )}
-      {read?.isCut === true && (
-        <p className="text-xs text-muted">The first 5,000 jobs of the cycle; the rest is in the entries.</p>
+      {(over?.isCut === true || current?.isCut === true) && (
+        <p className="text-xs text-muted">
+          There are more jobs than the chart adds up; all of them are in the entries.
+        </p>
       )}
     </Panel>
   );
 }
 
-interface ByDay {
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly days: readonly { readonly day: number; readonly units: number }[];
+type ByDay = FunctionReturnType<typeof api.screensUsage.byDay>;
+
+/** A job that ended at midnight may be in the span after it, with the day before. */
+function sumsOf(...spans: readonly (ByDay | undefined)[]): ReadonlyMap<number, number> {
+  const sums = new Map<number, number>();
+  for (const { day, units } of spans.flatMap((span) => span?.days ?? [])) {
+    sums.set(day, (sums.get(day) ?? 0) + units);
+  }
+  return sums;
 }
 
-function chartOf({ startMs, endMs, days }: ByDay, today: number, limitUnits: number | null): ChartData {
-  const unitsOf = new Map(days.map(({ day, units }) => [day, units]));
+function chartOf(
+  { startMs, endMs }: Cycle,
+  unitsOf: ReadonlyMap<number, number>,
+  today: number,
+  limitUnits: number | null,
+): ChartData {
   const count = Math.ceil((endMs - startMs) / DAY_MS);
   const dayName = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
   let sum = 0;

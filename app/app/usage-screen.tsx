@@ -94,7 +94,7 @@ export function UsageScreen() {
         )}
       </Panel>
       {usage !== undefined && usage.running.length > 0 && <HoldList running={usage.running} />}
-      <UsageChart limitUnits={limitUnits} />
+      <UsageChart cycle={usage?.cycle ?? null} limitUnits={limitUnits} />
       <FirstSteps />
     </>
   );

@@ -1,14 +1,16 @@
 import { DAY_MS } from "../shared/durations.ts";
-import type { Job } from "./types.ts";
+import type { Job, JobStatus } from "./types.ts";
 
-/** Estimates look back this far, and at this many jobs of an account, the newest first. */
+/** Estimates look back this far by the end of the lease, and at this many jobs of an account, the newest first. */
 export const ESTIMATE_SPAN_MS = 30 * DAY_MS;
 export const ESTIMATE_JOBS_MAX = 2_000;
+
+/** Jobs that ran to an end of their own. Killed and failed ones tell nothing about cost. */
+export const ESTIMATE_STATUSES = ["completed", "capped"] as const satisfies readonly JobStatus[];
 
 /** What jobs of one kind really cost. Shares are of the hold, 0 to 1. */
 export interface KindEstimate {
   readonly kind: string;
-  /** Jobs that ran to an end of their own: completed or capped. Killed and failed ones tell nothing about cost. */
   readonly jobs: number;
   readonly p50UsedUnits: number;
   readonly p90UsedUnits: number;
@@ -28,7 +30,7 @@ type Sample = Pick<Job, "kind" | "status" | "heldUnits" | "usedUnits" | "overCap
 export function estimateKinds(jobs: readonly Sample[]): KindEstimate[] {
   const byKind = new Map<string, Sample[]>();
   for (const job of jobs) {
-    if (job.status !== "completed" && job.status !== "capped") continue;
+    if (!ESTIMATE_STATUSES.some((status) => status === job.status)) continue;
     const group = byKind.get(job.kind);
     if (group === undefined) byKind.set(job.kind, [job]);
     else group.push(job);

@@ -128,9 +128,8 @@ test("links are found by code, title and target whatever the case; deleted ones 
   expect(await find("garden", await createTenant(backend))).toBe(0);
 });
 
-test("usage by day counts settled tokens from the start of the cycle", async () => {
+test("usage by day counts settled tokens from the start of the cycle, in spans that add up", async () => {
   interface ByDay {
-    readonly startMs: number;
     readonly days: { day: number; units: number }[];
     readonly isCut: boolean;
   }
@@ -141,10 +140,16 @@ test("usage by day counts settled tokens from the start of the cycle", async () 
   await jobOf(4, "b");
   await backend.advanceMs(60_000);
   await jobOf(5, "c");
-  const read = await tenant.query<ByDay>("screensUsage:byDay", {});
-  expect(read.days).toEqual([
-    { day: 0, units: 7 },
-    { day: 1, units: 5 },
-  ]);
-  expect(read.isCut).toBe(false);
+  const { cycle } = await tenant.query<{ cycle: { name: string; startMs: number } }>("gate:usage", {});
+  const read = (fromDay: number, untilDay: number | null) =>
+    tenant.query<ByDay>("screensUsage:byDay", {
+      cycle: { name: cycle.name, startMs: cycle.startMs },
+      fromDay,
+      untilDay,
+    });
+  const first = { day: 0, units: 7 };
+  const second = { day: 1, units: 5 };
+  expect(await read(0, null)).toEqual({ days: [first, second], isCut: false });
+  expect(await read(0, 1)).toEqual({ days: [first], isCut: false });
+  expect(await read(1, null)).toEqual({ days: [second], isCut: false });
 });
