@@ -10,8 +10,8 @@ import { accountQuery } from "./functions";
 const ROWS_MAX = 5_000;
 
 /**
- * Days are of 24 hours from the start of the cycle. Asked for by spans, because those that are over never change: a
- * chart that is open reads them once, and at each settled job only the day under way.
+ * Days are of 24 hours from the start of the cycle. Asked for by spans, because those that are over hardly ever change:
+ * a chart that is open reads them once, and at each settled job only the day under way.
  */
 export const byDay = accountQuery({
   scope: "usage:read",
@@ -37,8 +37,8 @@ export const byDay = accountQuery({
           .eq("accountId", accountId)
           .eq("feature", FEATURE_TOKENS)
           .eq("cycle", name)
-          .gte("_creationTime", startMs + fromDay * DAY_MS)
-          .lt("_creationTime", untilMs),
+          .gte("atMs", startMs + fromDay * DAY_MS)
+          .lt("atMs", untilMs),
       )
       .take(ROWS_MAX);
     const days = new Map<number, number>();

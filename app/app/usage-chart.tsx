@@ -58,7 +58,6 @@ export function UsageChart({ cycle, limitUnits }: { cycle: Cycle | null; limitUn
 
 type ByDay = FunctionReturnType<typeof api.screensUsage.byDay>;
 
-/** A job that ended at midnight may be in the span after it, with the day before. */
 function sumsOf(...spans: readonly (ByDay | undefined)[]): ReadonlyMap<number, number> {
   const sums = new Map<number, number>();
   for (const { day, units } of spans.flatMap((span) => span?.days ?? [])) {
