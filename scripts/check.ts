@@ -1,5 +1,7 @@
 // `npm run check`: everything CI runs, in one go. Goes on after a failure, so that one run shows all of them.
 import { spawn } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { parseOptions, helpText, runMain } from "./support/cli.mjs";
 import { ROOT } from "./support/root.ts";
 
@@ -7,6 +9,8 @@ interface Step {
   readonly name: string;
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where the step leaves what it saw when it fails; printed, since nobody can look into that machine afterwards. */
+  readonly evidence?: { readonly folder: string; readonly name: string };
 }
 
 /** Where the test results land for whoever counts them (.ci/run). */
@@ -37,6 +41,7 @@ const STEPS: readonly Step[] = [
     name: "browser tests",
     command: ["npm", "run", "--silent", "test:e2e", "--", "--reporter=list,json"],
     env: { PLAYWRIGHT_JSON_OUTPUT_NAME: BROWSER_REPORT },
+    evidence: { folder: "test-results", name: "error-context.md" },
   },
 ];
 
@@ -50,7 +55,10 @@ await runMain("check", async (argv) => {
     const startedAtMs = performance.now();
     console.log(`\n> ${step.name}`);
     const ok = await succeeds(step);
-    if (!ok) failed.push(step.name);
+    if (!ok) {
+      failed.push(step.name);
+      if (step.evidence !== undefined) await printEvidence(step.evidence);
+    }
     console.log(
       `< ${step.name}: ${ok ? "ok" : "FAILED"} in ${((performance.now() - startedAtMs) / 1000).toFixed(1)} s`,
     );
@@ -58,6 +66,14 @@ await runMain("check", async (argv) => {
   console.log(failed.length === 0 ? "\ncheck: all passed" : `\ncheck: failed: ${failed.join(", ")}`);
   return failed.length === 0 ? 0 : 1;
 });
+
+/** The page as it was when a browser test failed, as Playwright writes it down. */
+async function printEvidence({ folder, name }: NonNullable<Step["evidence"]>): Promise<void> {
+  for (const entry of await readdir(join(ROOT, folder)).catch(() => [])) {
+    const text = await readFile(join(ROOT, folder, entry, name), "utf8").catch(() => null);
+    if (text !== null) console.log(`\n--- ${folder}/${entry}/${name}\n${text}`);
+  }
+}
 
 function succeeds({ command: [program = "", ...args], env }: Step): Promise<boolean> {
   return new Promise((resolve) => {
