@@ -26,7 +26,7 @@ await runMain("clock", async (argv) => {
     return 0;
   }
   const dataDir = resolve(options["data-dir"]);
-  if (lockOwner(join(dataDir, "supervisor.lock"))?.testClock !== true) {
+  if (lockOwner(join(dataDir, "supervisor.lock"))?.note["testClock"] !== true) {
     throw new CliError(`no stack started with --test-clock runs on ${dataDir}`);
   }
   const path = clockFile(dataDir);

@@ -192,6 +192,24 @@ export class Engine {
     }
   }
 
+  /**
+   * Copies the database into a new file, without keeping anybody waiting. All that was answered before this resolves is
+   * in the copy. @throws StorageError
+   */
+  async backUp(file: string): Promise<void> {
+    const { executor, storage } = this.runtime;
+    let copied: Promise<void> | undefined;
+    // The first step of the copy finds no open transaction; later ones wait for the end of the one they find.
+    await executor.exclusive(
+      () =>
+        new Promise<void>((resolve, reject) => {
+          copied = storage.copyTo(file, resolve);
+          copied.catch(reject);
+        }),
+    );
+    await copied;
+  }
+
   /** Ends after the transactions that already began; nothing scheduled starts any more. */
   async close(): Promise<void> {
     const { runtime } = this;

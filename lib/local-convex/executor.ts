@@ -130,12 +130,12 @@ export class Executor {
   }
 
   /** Runs `work` while no transaction runs and everything committed is on disk; what arrives meanwhile waits. */
-  async exclusive<T>(work: () => T): Promise<T> {
+  async exclusive<T>(work: () => T | Promise<T>): Promise<T> {
     while (this.isPaused) await immediate();
     this.isPaused = true;
     try {
       while (this.running > 0 || this.batch !== null) await immediate();
-      return work();
+      return await work();
     } finally {
       this.isPaused = false;
       this.kick();

@@ -81,11 +81,13 @@ async function main(): Promise<void> {
     (reason) => end(reason instanceof Error ? reason.message : String(reason)),
   );
   const adminKey = process.env["LOCAL_CONVEX_ADMIN_KEY"];
+  const backupKey = process.env["LOCAL_CONVEX_BACKUP_KEY"];
   const server = await startServer(engine, {
     host: options.host,
     port: options.port,
     ...(options.sitePort === null ? {} : { sitePort: options.sitePort }),
     ...(adminKey === undefined ? {} : { adminKey }),
+    ...(backupKey === undefined ? {} : { backupKey }),
   });
   const stopWatchdog = startWatchdog(options.stuckMs);
   const stopWatching = options.watch ? watchFunctions(engine, options.functions, say) : () => undefined;

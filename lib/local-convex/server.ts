@@ -8,6 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { backUp } from "./backup-route.ts";
 import { callerOf } from "./caller.ts";
 import { FunctionError, RequestError } from "./errors.ts";
 import type { Engine } from "./engine.ts";
@@ -28,6 +29,8 @@ export interface ServerOptions {
   sitePort?: number;
   /** Lets its holder run internal functions; absent, nobody can. */
   adminKey?: string;
+  /** Lets its holder have the database copied into a file; absent, nobody can. */
+  backupKey?: string;
 }
 
 export interface RunningServer {
@@ -170,6 +173,7 @@ async function route(
     throw new RequestError(404, "NotFound", `No route for ${request.method} ${path}.`);
   if (path === "/api/query_ts")
     return sendJson(response, 200, JSON.stringify({ ts: encodeTs(engine.timestamp) }));
+  if (path === "/api/backup") return backUp(engine, options.backupKey, request, response);
   if (path === "/api/query_batch") return answerBatch(engine, response, request, options);
   if (path.startsWith("/api/run/")) {
     const caller = await callerOf(engine, options.adminKey, request);

@@ -6,7 +6,8 @@ export interface LockOwner {
   readonly pid: number;
   /** Start of the process in kernel ticks, where the system tells: a pid alone may have been given to another. */
   readonly startTicks: string | null;
-  readonly testClock: boolean;
+  /** What the owner says of itself to those who find it running. */
+  readonly note: Readonly<Record<string, string | boolean>>;
 }
 
 export interface Lock {
@@ -25,8 +26,8 @@ export type LockOutcome =
   | { readonly kind: "contended" };
 
 /** Takes the lock, or says which live process has it. */
-export function takeLock(path: string, { testClock = false }: { testClock?: boolean } = {}): LockOutcome {
-  const mine: LockOwner = { pid: process.pid, startTicks: startTicks(process.pid), testClock };
+export function takeLock(path: string, note: LockOwner["note"] = {}): LockOutcome {
+  const mine: LockOwner = { pid: process.pid, startTicks: startTicks(process.pid), note };
   let takenOver = false;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     if (createLock(path, mine)) {
@@ -103,7 +104,17 @@ export function parseOwner(text: string): LockOwner | null {
   if (typeof value !== "object" || value === null || !("pid" in value)) return null;
   if (typeof value.pid !== "number" || !Number.isSafeInteger(value.pid) || value.pid < 1) return null;
   const ticks = "startTicks" in value && typeof value.startTicks === "string" ? value.startTicks : null;
-  return { pid: value.pid, startTicks: ticks, testClock: "testClock" in value && value.testClock === true };
+  return { pid: value.pid, startTicks: ticks, note: "note" in value ? noteOf(value.note) : {} };
+}
+
+function noteOf(value: unknown): LockOwner["note"] {
+  if (typeof value !== "object" || value === null) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter(
+      (entry): entry is [string, string | boolean] =>
+        typeof entry[1] === "string" || typeof entry[1] === "boolean",
+    ),
+  );
 }
 
 /** Moves the stale file away under a name of its own first: whoever moves it is the one who may delete it. */

@@ -37,9 +37,15 @@ export function engineSpec(options: {
       HOLDFAST_SERVER_SECRETS: options.secrets.serverSecret,
       HOLDFAST_OPERATOR_KEY_HASH: sha256Hex(options.secrets.operatorKey),
       HOLDFAST_SHORT_URL: options.shortUrl,
+      LOCAL_CONVEX_BACKUP_KEY: backupKeyOf(options.secrets),
       ...options.kindeEnv,
     },
   };
+}
+
+/** What the engine asks of those who have its database copied. Not a secret of its own, so that there is none to lose. */
+export function backupKeyOf({ serverSecret }: Pick<Secrets, "serverSecret">): string {
+  return sha256Hex(`backup ${serverSecret}`);
 }
 
 /** The Kinde emulator on its own state file. It binds 127.0.0.1 only and ends when its stdin closes. */

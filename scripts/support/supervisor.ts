@@ -1,6 +1,6 @@
 // From a data directory and two ports to a running stack, and back to nothing. scripts/start.ts is its command line.
 import { join } from "node:path";
-import { takeLock } from "../../lib/shared/file-lock.ts";
+import { type LockOwner, takeLock } from "../../lib/shared/file-lock.ts";
 import { ensureBuilt } from "./build.ts";
 import { Children, describeExit, type ChildExit, type ChildSpec } from "./children.ts";
 import { CliError } from "./cli.mjs";
@@ -43,7 +43,7 @@ const ORPHAN_GRACE_MS = 7000;
 export async function supervise(options: SupervisorOptions, stop: AbortController): Promise<number> {
   openDataDir(options.dataDir);
   const lockPath = join(options.dataDir, "supervisor.lock");
-  const outcome = takeLock(lockPath, { testClock: options.testClock });
+  const outcome = takeLock(lockPath, noteOf(options));
   if (outcome.kind === "held") {
     throw new CliError(
       `already running on ${options.dataDir} (process ${outcome.owner.pid}); stop it first, or choose another --data-dir`,
@@ -78,6 +78,13 @@ export async function supervise(options: SupervisorOptions, stop: AbortControlle
     lock.release();
   }
   return report(death);
+}
+
+/** For `npm run clock` and `npm run backup`, which find the running stack by its lock. */
+function noteOf({ testClock, convexUrl, convexPort, kindePort }: SupervisorOptions): LockOwner["note"] {
+  const engineUrl = convexUrl === null ? `http://${LOOPBACK}:${convexPort}` : "";
+  const isEmulated = (process.env["KINDE_ISSUER_URL"] ?? "") === "";
+  return { testClock, engineUrl, emulatorUrl: isEmulated ? `http://${LOOPBACK}:${kindePort}` : "" };
 }
 
 interface Starting {

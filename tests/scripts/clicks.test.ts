@@ -1,6 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { Agent, get } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createApiClient, mustCall } from "../../scripts/support/api-client.mjs";
 import { startTempStack, type TempStack } from "../../scripts/support/temp-stack.ts";
+import { recordedReferrers, startClicking } from "./clicking.ts";
 import { lastLine, runScript } from "./run-script.ts";
 
 /** Short links on the real processes: from the click to the meter, and through the death of the web process. */
@@ -69,33 +68,6 @@ function webPid(stack: TempStack): number {
   return Number(row?.[0]);
 }
 
-/** Clicks until nobody answers; resolves to the referrers of the clicks that were answered with a 302. */
-async function clickUntilGone(url: string, lanes: number): Promise<string[]> {
-  const answered: string[] = [];
-  const agent = new Agent({ keepAlive: true, maxSockets: lanes });
-  let clicks = 0;
-  async function lane(): Promise<void> {
-    for (;;) {
-      const referer = `https://from.example/${clicks++}`;
-      const headers = {
-        referer,
-        "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36",
-      };
-      const request = get(url, { agent, headers });
-      try {
-        const [response] = (await once(request, "response")) as [import("node:http").IncomingMessage];
-        response.resume();
-        if (response.statusCode === 302) answered.push(referer);
-      } catch {
-        return;
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, lane));
-  agent.destroy();
-  return answered;
-}
-
 test(
   "B42: SIGKILL of the web process under load loses no answered click and counts none twice",
   async () => {
@@ -108,31 +80,16 @@ test(
     const { link } = await call("POST", "/links", secret, { target: "https://example.com/" });
     client.close();
 
-    const clicking = clickUntilGone(`${first.url}/${link.code}`, 20);
+    const { answered, ended } = startClicking(`${first.url}/${link.code}`, 20);
     await sleep(1_500);
     process.kill(webPid(first), "SIGKILL");
-    const answered = await clicking;
+    await ended;
     expect(await first.ended).toBe(1);
     expect(answered.length).toBeGreaterThan(100);
 
     const second = await start();
-    const rows = async () => {
-      const response = await fetch(
-        `${second.url}/api/v1/usage/entries?feature=clicks&all=true&format=ndjson`,
-        {
-          headers: { authorization: `Bearer ${secret}` },
-        },
-      );
-      const lines = (await response.text()).split("\n").filter((line) => line !== "");
-      return lines.map((line) => (JSON.parse(line) as { origin: { referrer: string } }).origin.referrer);
-    };
-    const wanted = new Set(answered);
-    let recorded = await rows();
-    for (let looks = 0; looks < 60 && !answered.every((referer) => recorded.includes(referer)); looks += 1) {
-      await sleep(500);
-      recorded = await rows();
-    }
-    expect([...wanted].filter((referer) => !recorded.includes(referer))).toEqual([]);
+    const recorded = await recordedReferrers(second.url, secret, answered);
+    expect(answered.filter((referer) => !recorded.includes(referer))).toEqual([]);
     expect(new Set(recorded).size).toBe(recorded.length);
   },
   TIMEOUT_MS,

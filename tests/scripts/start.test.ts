@@ -51,12 +51,17 @@ describe("a start that cannot be", () => {
     expect(run.stderr).toMatch(new RegExp(`^holdfast: ${line}[^\n]*\n$`));
   });
 
-  test.each(["--port", "--convex-port"])("names the port in use and %s", async (option) => {
+  test.each(["--port", "--convex-port", "--kinde-port"])("names the port in use and %s", async (option) => {
     const taken = await freePort();
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(taken, "127.0.0.1", resolve));
-    const other = option === "--port" ? "--convex-port" : "--port";
-    const run = await start(option, String(taken), other, String(await freePort()));
+    const ports: Record<string, number> = {
+      "--port": await freePort(),
+      "--convex-port": await freePort(),
+      "--kinde-port": await freePort(),
+      [option]: taken,
+    };
+    const run = await start(...Object.entries(ports).flatMap(([name, port]) => [name, String(port)]));
     server.close();
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(

@@ -13,8 +13,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function take(testClock = false) {
-  const outcome = takeLock(path, { testClock });
+function take(note = {}) {
+  const outcome = takeLock(path, note);
   if (outcome.kind !== "taken") throw new Error("the lock is held");
   return outcome.lock;
 }
@@ -34,13 +34,13 @@ describe("a lock", () => {
     expect(take().takenOver).toBe(false);
   });
 
-  test("tells whether its owner runs on a test clock", () => {
-    take(true);
-    expect(lockOwner(path)).toMatchObject({ testClock: true });
+  test("carries what its owner says of itself", () => {
+    take({ testClock: true, engineUrl: "http://x" });
+    expect(lockOwner(path)).toMatchObject({ note: { testClock: true, engineUrl: "http://x" } });
   });
 
   test("is taken over when its owner has ended", () => {
-    writeFileSync(path, JSON.stringify({ pid: endedPid(), startTicks: "1", testClock: false }));
+    writeFileSync(path, JSON.stringify({ pid: endedPid(), startTicks: "1", note: {} }));
     expect(lockOwner(path)).toBeNull();
     expect(take().takenOver).toBe(true);
     expect(readdirSync(folder)).toEqual(["supervisor.lock"]);
@@ -49,7 +49,7 @@ describe("a lock", () => {
   test.runIf(existsSync("/proc/self/stat"))(
     "is taken over when the pid now belongs to another process",
     () => {
-      writeFileSync(path, JSON.stringify({ pid: process.pid, startTicks: "1", testClock: false }));
+      writeFileSync(path, JSON.stringify({ pid: process.pid, startTicks: "1", note: {} }));
       expect(take().takenOver).toBe(true);
     },
   );
@@ -61,13 +61,13 @@ describe("a lock", () => {
 
   test("is not released by one who has lost it", () => {
     const lock = take();
-    writeFileSync(path, JSON.stringify({ pid: process.ppid, startTicks: null, testClock: false }));
+    writeFileSync(path, JSON.stringify({ pid: process.ppid, startTicks: null, note: {} }));
     lock.release();
     expect(existsSync(path)).toBe(true);
   });
 });
 
 test("an owner without a start time is judged by its pid alone", () => {
-  expect(isAlive({ pid: process.pid, startTicks: null, testClock: false })).toBe(true);
-  expect(parseOwner('{"pid":5}')).toEqual({ pid: 5, startTicks: null, testClock: false });
+  expect(isAlive({ pid: process.pid, startTicks: null, note: {} })).toBe(true);
+  expect(parseOwner('{"pid":5}')).toEqual({ pid: 5, startTicks: null, note: {} });
 });

@@ -2,6 +2,8 @@
  * The control API, for tests and for the operator's screens (through our own server, never from a page). It needs
  * the control key, and refuses whatever a browser sends on behalf of a page: those requests carry an Origin.
  */
+import { existsSync, statSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { equalInConstantTime } from "../../shared/secrets.ts";
 import { apiRefusal, json, type Answer } from "./answers.ts";
@@ -14,6 +16,7 @@ import { newFault } from "./fault-kinds.ts";
 import { FAULTS_MAX, type Faults } from "./faults.ts";
 import { allMeters, liveTotal, writeMeter } from "./meters.ts";
 import type { RequestLog } from "./request-log.ts";
+import { StateFileError } from "./storage.ts";
 import { createUser, listUsers, newUser } from "./users.ts";
 
 /** GET /control/state shows this many users and meters. */
@@ -45,6 +48,7 @@ export function controlRoutes(faults: Faults, log: RequestLog): Route[] {
     { method: "DELETE", path: "/control/faults", handler: (_, call) => removeFaults(call, faults) },
     { method: "POST", path: "/control/keys/rotate", handler: rotateKeys },
     { method: "POST", path: "/control/meter", handler: addUsage },
+    { method: "POST", path: "/control/backup", handler: backUp },
     { method: "GET", path: "/control/changes", handler: showChanges },
     {
       method: "GET",
@@ -70,6 +74,23 @@ function showState(emulator: Emulator, faults: Faults): Answer {
     })),
     faults: faults.list(emulator.wallNowMs()),
   });
+}
+
+const backupBody = z.object({ file: z.string().min(1) }).strict();
+
+/** Copies the state into a new file on this machine. */
+function backUp(emulator: Emulator, call: Call): Answer {
+  const { file } = parseBody(backupBody, call);
+  if (!isAbsolute(file) || existsSync(file)) {
+    throw apiRefusal(400, "FILE_REFUSED", "The file must be an absolute path where nothing is yet.");
+  }
+  try {
+    emulator.storage.copyTo(file);
+  } catch (error) {
+    if (!(error instanceof StateFileError)) throw error;
+    throw apiRefusal(400, "FILE_REFUSED", error.message);
+  }
+  return json(200, { bytes: statSync(file).size });
 }
 
 const userBody = newUser.extend({ planKey: z.string().optional() }).strict();

@@ -2,7 +2,7 @@
  * The one door to the emulator's SQLite file. It knows the tables and how to run statements, not what they mean.
  * A commit is on disk before the answer goes out, so what was answered is still there after a kill.
  */
-import { chmodSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 
 /** "KEMU": a file of another program is never written to. */
@@ -119,6 +119,18 @@ export class Storage {
   /** Everything `work` writes, or nothing of it when it throws. */
   transaction<Result>(work: () => Result): Result {
     return this.db.transaction(work).immediate();
+  }
+
+  /**
+   * Copies the database as it is now into a new file. It is small, so it is taken as a whole: a request is answered
+   * within one transaction, and no other way of SQLite's works there. Throws StateFileError when it cannot be written.
+   */
+  copyTo(file: string): void {
+    try {
+      writeFileSync(file, this.db.serialize(), { mode: 0o600, flag: "wx", flush: true });
+    } catch (error) {
+      throw explain(error, file);
+    }
   }
 
   close(): void {

@@ -1,4 +1,7 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addCustomer, authUrl, bearer, control, machine, send, type Caller } from "./calls.ts";
 import { CONTROL_KEY, openEmulator, SITE, type TestEmulator } from "./emulator-server.ts";
@@ -156,4 +159,37 @@ describe("the request log", () => {
 test("a body over 64 KiB is 413", async () => {
   const reply = await bearer(url, CONTROL_KEY)("/control/users", { givenName: "x".repeat(70_000) });
   expect(reply.status).toBe(413);
+});
+
+describe("a backup", () => {
+  let folder: string;
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "emulator-backup-"))));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("has the users and the signing key, and another emulator runs on it", async () => {
+    const { userId } = await addCustomer(url, "ada@example.com");
+    const file = join(folder, "copy.sqlite");
+    expect(await call("/control/backup", { file })).toMatchObject({
+      status: 200,
+      json: { bytes: statSync(file).size },
+    });
+    expect(statSync(file).mode & 0o077).toBe(0);
+    const { json: before } = await call("/control/state");
+    const copy = await openEmulator({ dataFile: file });
+    try {
+      const { json: after } = await control(copy.url)("/control/state");
+      expect(after).toMatchObject({ currentKid: before.currentKid, users: [{ id: userId }] });
+    } finally {
+      await copy.close();
+    }
+  });
+
+  test("is not written over a file, nor to a place that is none", async () => {
+    const mine = join(folder, "mine");
+    writeFileSync(mine, "mine");
+    for (const file of [mine, "copy.sqlite", "", join(folder, "no", "copy"), 5, undefined]) {
+      expect((await call("/control/backup", { file })).status).toBe(400);
+    }
+    expect(readdirSync(folder)).toEqual(["mine"]);
+  });
 });

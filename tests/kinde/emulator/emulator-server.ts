@@ -56,9 +56,9 @@ function newStateFile(): string {
 }
 
 export async function openEmulator(
-  options: { env?: Record<string, string>; catalogue?: Catalogue } = {},
+  options: { env?: Record<string, string>; catalogue?: Catalogue; dataFile?: string } = {},
 ): Promise<TestEmulator> {
-  const storage = Storage.open(newStateFile());
+  const storage = Storage.open(options.dataFile ?? newStateFile());
   let nowMs = START_MS;
   let aheadMs = 0;
   const reports: unknown[] = [];
