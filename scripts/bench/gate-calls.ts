@@ -43,7 +43,7 @@ export async function makeEngineAccount(engine: LocalEngine, name: string): Prom
     keyHashNew: keyHash,
     prefix: "hf_live_bench",
     name,
-    scopes: ["jobs:read", "jobs:write", "usage:read"],
+    scopes: ["jobs:read", "jobs:write", "usage:read", "links:write"],
   });
   return { serverSecret: engine.serverSecret, keyHash };
 }

@@ -81,7 +81,7 @@ async function fill(dataFile: string, rows: number): Promise<string> {
     realDelayMs: () => Infinity,
     onJump: () => () => undefined,
   };
-  const real = await openEngine(dataFile, "convex", clock);
+  const real = await openEngine(dataFile, "convex", { clock });
   const name = "bench";
   const { account } = await real.mutation<{ account: { id: string; cycleAnchorMs: number } }>(
     "accounts:create",
@@ -93,7 +93,7 @@ async function fill(dataFile: string, rows: number): Promise<string> {
   await real.close();
   const accountId = account.id;
   const cycle = cycleAt(account.cycleAnchorMs, clock.nowMs()).name;
-  const engine = await openEngine(dataFile, "scripts/bench/ledger-functions", clock);
+  const engine = await openEngine(dataFile, "scripts/bench/ledger-functions", { clock });
   for (let from = 0; from < rows; from += BATCH) {
     const count = Math.min(BATCH, rows - from);
     await engine.mutation("fill:clicks", { accountId, cycle, from, count });

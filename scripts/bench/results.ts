@@ -6,7 +6,7 @@ import { ROOT } from "../support/root.ts";
 
 /** One run of a bench: what was measured, when, where and on which code. */
 export interface BenchResult {
-  readonly bench: "engine" | "gate" | "doors" | "redirect" | "reconcile" | "inbox";
+  readonly bench: "engine" | "gate" | "doors" | "redirect" | "reconcile" | "inbox" | "conflicts";
   readonly date: string;
   readonly commit: string;
   readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
@@ -36,9 +36,9 @@ export function saveResult(result: BenchResult): void {
 
 /** The readable page: the newest run of each bench, one table each. */
 export function resultsPage(all: readonly BenchResult[]): string {
-  const newest = (["engine", "gate", "doors", "redirect", "reconcile", "inbox"] as const).flatMap(
-    (bench) => all.findLast((run) => run.bench === bench) ?? [],
-  );
+  const newest = (
+    ["engine", "gate", "doors", "redirect", "reconcile", "inbox", "conflicts"] as const
+  ).flatMap((bench) => all.findLast((run) => run.bench === bench) ?? []);
   const sections = newest.map(({ bench, date, commit, machine, figures }) => {
     const rows = flatten(figures).map(([name, value]) => `| ${name} | ${value} |`);
     return [

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { EngineClock } from "../../lib/local-convex/clock.ts";
-import { createEngine } from "../../lib/local-convex/engine.ts";
+import { createEngine, type EngineOptions } from "../../lib/local-convex/engine.ts";
+import type { ExecutorCounts } from "../../lib/local-convex/executor.ts";
 import type { JsonObject } from "../../lib/local-convex/values/json.ts";
 import { ROOT } from "./root.ts";
 import { sha256Hex } from "./secrets.ts";
@@ -17,6 +17,8 @@ export interface LocalEngine {
   /** What a `server*` function takes from an operator: server secret and key hash of this engine. */
   readonly operator: { readonly serverSecret: string; readonly keyHash: string };
   readonly serverSecret: string;
+  /** Transactions, conflicts and flushes so far. */
+  counts(): Readonly<ExecutorCounts>;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export const engineEnvironment = {
   env: {
     HOLDFAST_SERVER_SECRETS: SERVER_SECRET,
     HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
+    HOLDFAST_SHORT_URL: "http://127.0.0.1:3000",
     KINDE_ISSUER_URL,
   },
   operator: { serverSecret: SERVER_SECRET, keyHash: OPERATOR_KEY_HASH },
@@ -40,13 +43,13 @@ export const engineEnvironment = {
 export async function openEngine(
   dataFile: string,
   functions = "convex",
-  clock?: EngineClock,
+  more: Pick<EngineOptions, "clock" | "concurrency" | "inject"> = {},
 ): Promise<LocalEngine> {
   const engine = await createEngine({
     dataFile,
     functionsDir: join(ROOT, functions),
     env: engineEnvironment.env,
-    ...(clock === undefined ? {} : { clock }),
+    ...more,
   });
   return {
     query: async (path, args) => JSON.parse((await engine.query(path, args)).valueText),
@@ -54,6 +57,7 @@ export async function openEngine(
     action: async (path, args) => JSON.parse((await engine.action(path, args)).valueText),
     operator: engineEnvironment.operator,
     serverSecret: SERVER_SECRET,
+    counts: () => ({ ...engine.counts }),
     close: () => engine.close(),
   };
 }
