@@ -3,7 +3,7 @@
 import { ChevronLeft, ChevronRight, Search } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "./button.tsx";
-import { TextField } from "./field.tsx";
+import { SelectField, TextField } from "./field.tsx";
 import type { Pages } from "./use-pages.ts";
 
 /** The row above a list: search and filters. */
@@ -35,6 +35,44 @@ export function SearchField(props: { label: string; placeholder: string; onSearc
       <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-muted" />
     </div>
   );
+}
+
+/** A value, and the name it is chosen by. */
+export type Option<Value extends string> = readonly [value: Value, name: string];
+
+/** One of a few values, without a label in sight: its place and the names say what it is. */
+export function FilterField<Value extends string>(props: {
+  label: string;
+  className: string;
+  options: readonly Option<Value>[];
+  value: Value;
+  onChange: (value: Value) => void;
+}) {
+  const { options, onChange, ...rest } = props;
+  return (
+    <SelectField
+      hideLabel
+      {...rest}
+      onChange={({ target }) => {
+        const chosen = options.find(([value]) => value === target.value);
+        if (chosen !== undefined) onChange(chosen[0]);
+      }}
+    >
+      {options.map(([value, name]) => (
+        <option key={value} value={value}>
+          {name}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+/** The options of a record of names. */
+export function optionsOf<Value extends string>(
+  names: Readonly<Record<Value, string | { readonly name: string }>>,
+): Option<Value>[] {
+  const entries = Object.entries<string | { readonly name: string }>(names);
+  return entries.map(([value, named]) => [value as Value, typeof named === "string" ? named : named.name]);
 }
 
 /** Back and forth between pages. Nothing while there is only one. */

@@ -5,18 +5,23 @@ import { Download } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { buttonClass } from "../../components/button.tsx";
-import { CheckField, SelectField } from "../../components/field.tsx";
-import { ListControls, SearchField } from "../../components/list-controls.tsx";
+import { CheckField } from "../../components/field.tsx";
+import { FilterField, ListControls, type Option, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
 import { type EntryFilter, EntryList } from "./entry-list.tsx";
 
 const CYCLES_OFFERED = 12;
+const FEATURES = [
+  ["", "Jobs and clicks"],
+  ["tokens", "Jobs (tokens)"],
+  ["clicks", "Clicks"],
+] as const;
 
 /** The ledger of the account: what was billed, what was not, and why. */
 export function EntriesScreen() {
   const current = useQuery(api.gate.usage, {})?.cycle.name;
   const [cycle, setCycle] = useState("");
-  const [feature, setFeature] = useState<"" | "tokens" | "clicks">("");
+  const [feature, setFeature] = useState<(typeof FEATURES)[number][0]>("");
   const [all, setAll] = useState(false);
   const [text, setText] = useState("");
   const filter: EntryFilter = {
@@ -60,32 +65,20 @@ export function EntriesScreen() {
             placeholder="Code of a link, key of a job…"
             onSearch={setText}
           />
-          <SelectField
+          <FilterField
             label="Cycle"
-            hideLabel
             className="sm:w-40"
+            options={[["", "This cycle"], ...(current === undefined ? [] : cyclesBefore(current))]}
             value={cycle}
-            onChange={(event) => setCycle(event.target.value)}
-          >
-            <option value="">This cycle</option>
-            {current !== undefined &&
-              cyclesBefore(current).map((name) => (
-                <option key={name} value={name}>
-                  Cycle {name}
-                </option>
-              ))}
-          </SelectField>
-          <SelectField
+            onChange={setCycle}
+          />
+          <FilterField
             label="Feature"
-            hideLabel
             className="sm:w-40"
+            options={FEATURES}
             value={feature}
-            onChange={(event) => setFeature(event.target.value as typeof feature)}
-          >
-            <option value="">Jobs and clicks</option>
-            <option value="tokens">Jobs (tokens)</option>
-            <option value="clicks">Clicks</option>
-          </SelectField>
+            onChange={setFeature}
+          />
           <div className="flex h-9 items-center">
             <CheckField
               label="Also what was not billed"
@@ -100,10 +93,11 @@ export function EntriesScreen() {
   );
 }
 
-/** The names of the cycles before one, the newest first: a cycle has the name of the month it starts in. */
-function cyclesBefore(name: string): string[] {
+/** The cycles before one, the newest first: a cycle has the name of the month it starts in. */
+function cyclesBefore(name: string): Option<string>[] {
   const [year = 0, month = 1] = name.split("-").map(Number);
-  return Array.from({ length: CYCLES_OFFERED - 1 }, (_, back) =>
-    new Date(Date.UTC(year, month - 2 - back)).toISOString().slice(0, 7),
-  );
+  return Array.from({ length: CYCLES_OFFERED - 1 }, (_, back) => {
+    const before = new Date(Date.UTC(year, month - 2 - back)).toISOString().slice(0, 7);
+    return [before, `Cycle ${before}`];
+  });
 }

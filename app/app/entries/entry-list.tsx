@@ -1,6 +1,5 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import type { FunctionArgs } from "convex/server";
 import { ReceiptText } from "lucide-react";
 import { useState } from "react";
@@ -8,12 +7,11 @@ import { api } from "../../../convex/_generated/api";
 import type { EntryView } from "../../../convex/entryRows.ts";
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
-import { Pager } from "../../components/list-controls.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 import { formatUnits } from "../../components/format.ts";
 import { CLICK_CLASSES } from "../links/click-classes.ts";
 import { WhyDialog } from "./why-dialog.tsx";
@@ -42,28 +40,32 @@ const columnsOf = (onWhy: (entry: EntryView) => void): readonly Column<EntryView
 
 /** Entries that fit a filter, the newest first, live. */
 export function EntryList({ filter }: { filter: EntryFilter }) {
-  const pages = usePages(JSON.stringify(filter));
-  const page = useKept(useQuery(api.screensEntries.recent, { ...filter, cursor: pages.cursor }));
+  const list = useList(api.screensEntries.recent, filter);
   const [asked, setAsked] = useState<EntryView | null>(null);
   const [isAsked, setIsAsked] = useState(false);
   const columns = columnsOf((entry) => {
     setAsked(entry);
     setIsAsked(true);
   });
-  if (page === undefined) return <Loading what="the entries" rows={5} />;
 
   return (
     <>
-      {page.entries.length > 0 ? (
-        <Table label="Entries" columns={columns} rows={page.entries} keyOf={({ id }) => id} />
-      ) : (
-        <Empty icon={ReceiptText} title={page.cursor === null ? "No entry" : "No entry on this page"}>
-          {page.cursor === null
-            ? "Nothing that fits was counted in this cycle. A job is booked when it ends, a click within a second."
-            : "The rows looked through do not fit; older ones may."}
-        </Empty>
-      )}
-      <Pager pages={pages} nextCursor={page.cursor} what="entries" />
+      <ListBody
+        list={list}
+        rows={list.page?.entries}
+        what="entries"
+        loading="the entries"
+        loadingRows={5}
+        noneFits={
+          <Empty icon={ReceiptText} title={list.hasMore ? "No entry on this page" : "No entry"}>
+            {list.hasMore
+              ? "The rows looked through do not fit; older ones may."
+              : "Nothing that fits was counted in this cycle. A job is booked when it ends, a click within a second."}
+          </Empty>
+        }
+      >
+        {(entries) => <Table label="Entries" columns={columns} rows={entries} keyOf={({ id }) => id} />}
+      </ListBody>
       <WhyDialog entry={asked} isOpen={isAsked} onClose={() => setIsAsked(false)} />
     </>
   );

@@ -1,19 +1,17 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import { SearchX, Workflow } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { ButtonLink, linkClass } from "../../components/button.tsx";
-import { SelectField } from "../../components/field.tsx";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 import {
   cameTo,
   EVENT_STATUSES,
@@ -65,15 +63,11 @@ export function EventsScreen() {
   const [status, setStatus] = useState<EventView["status"] | "">("");
   const [type, setType] = useState("");
   const [text, setText] = useState("");
-  const pages = usePages(`${status} ${type} ${text}`);
-  const page = useKept(
-    useQuery(api.screensEvents.recent, {
-      ...(status === "" ? {} : { status }),
-      ...(type === "" ? {} : { type }),
-      ...(text === "" ? {} : { text }),
-      cursor: pages.cursor,
-    }),
-  );
+  const list = useList(api.screensEvents.recent, {
+    ...(status === "" ? {} : { status }),
+    ...(type === "" ? {} : { type }),
+    ...(text === "" ? {} : { text }),
+  });
   const isFiltered = status !== "" || type !== "" || text !== "";
   return (
     <>
@@ -84,53 +78,47 @@ export function EventsScreen() {
       <Panel id="events" title="Your billing events">
         <ListControls>
           <SearchField label="Search events" placeholder="Part of the id or the type…" onSearch={setText} />
-          <SelectField
+          <FilterField
             label="Type"
-            hideLabel
             className="sm:w-48"
+            options={[["", "Any type"], ...EVENT_TYPES]}
             value={type}
-            onChange={(event) => setType(event.target.value)}
-          >
-            <option value="">Any type</option>
-            {EVENT_TYPES.map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
-          <SelectField
+            onChange={setType}
+          />
+          <FilterField
             label="Status"
-            hideLabel
             className="sm:w-44"
+            options={[["", "Any status"], ...EVENT_STATUSES]}
             value={status}
-            onChange={(event) => setStatus(event.target.value as typeof status)}
-          >
-            <option value="">Any status</option>
-            {EVENT_STATUSES.map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
+            onChange={setStatus}
+          />
         </ListControls>
-        {page === undefined ? (
-          <Loading what="your billing events" rows={5} />
-        ) : page.events.length > 0 ? (
-          <Table label="Billing events" columns={COLUMNS} rows={page.events} keyOf={({ id }) => id} />
-        ) : isFiltered ? (
-          <Empty icon={SearchX} title={page.cursor === null ? "No event fits" : "None on this page"}>
-            {page.cursor === null ? "Change the search, the type or the status." : "Older ones may fit."}
-          </Empty>
-        ) : (
-          <Empty
-            icon={Workflow}
-            title="No billing event yet"
-            action={<ButtonLink href="/app/plan">See the plans</ButtonLink>}
-          >
-            The provider sends one when you sign up, change the plan or pay.
-          </Empty>
-        )}
-        {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="events" />}
+        <ListBody
+          list={list}
+          rows={list.page?.events}
+          what="events"
+          loading="your billing events"
+          loadingRows={5}
+          isFiltered={isFiltered}
+          noneFits={
+            <Empty icon={SearchX} title={list.hasMore ? "None on this page" : "No event fits"}>
+              {list.hasMore ? "Older ones may fit." : "Change the search, the type or the status."}
+            </Empty>
+          }
+          noneYet={
+            <Empty
+              icon={Workflow}
+              title="No billing event yet"
+              action={<ButtonLink href="/app/plan">See the plans</ButtonLink>}
+            >
+              The provider sends one when you sign up, change the plan or pay.
+            </Empty>
+          }
+        >
+          {(events) => (
+            <Table label="Billing events" columns={COLUMNS} rows={events} keyOf={({ id }) => id} />
+          )}
+        </ListBody>
       </Panel>
     </>
   );

@@ -1,19 +1,17 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import { Inbox, SearchX } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import type { JobView } from "../../../lib/gate/job-view.ts";
-import { SelectField } from "../../components/field.tsx";
 import { formatUnits } from "../../components/format.ts";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, SearchField } from "../../components/list-controls.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList, useSearch } from "../../components/use-list.ts";
 import { JOB_STATUSES, JobStatus } from "./job-status.tsx";
 
 const PAGE = 20;
@@ -54,54 +52,50 @@ const COLUMNS: readonly Column<JobView>[] = [
 export function JobTable() {
   const [status, setStatus] = useState<JobView["status"] | "">("");
   const [keyStart, setKeyStart] = useState("");
-  const pages = usePages(status);
   const isSearch = keyStart !== "";
-  const listed = useKept(
-    useQuery(
-      api.gate.listJobs,
-      isSearch ? "skip" : { ...(status === "" ? {} : { status }), cursor: pages.cursor, limit: PAGE },
-    ),
+  const listed = useList(
+    api.gate.listJobs,
+    isSearch ? "skip" : { ...(status === "" ? {} : { status }), limit: PAGE },
   );
-  const searched = useKept(useQuery(api.screensLists.jobs, isSearch ? { keyStart } : "skip"));
-  const page = isSearch ? searched : listed;
+  const searched = useSearch(api.screensLists.jobs, isSearch ? { keyStart } : "skip");
+  const list = isSearch ? searched : listed;
   // A search finds by key; its status is looked at here.
-  const jobs = page?.jobs.filter((job) => !isSearch || status === "" || job.status === status);
+  const found = list.page?.jobs.filter((job) => !isSearch || status === "" || job.status === status);
   return (
     <Panel id="jobs" title="All jobs">
       <ListControls>
         <SearchField label="Search by key" placeholder="Key begins with…" onSearch={setKeyStart} />
-        <SelectField
+        <FilterField
           label="Status"
-          hideLabel
           className="sm:w-40"
+          options={[["", "Any status"], ...JOB_STATUSES.map((one) => [one, one] as const)]}
           value={status}
-          onChange={(event) => setStatus(event.target.value as typeof status)}
-        >
-          <option value="">Any status</option>
-          {JOB_STATUSES.map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
-        </SelectField>
+          onChange={setStatus}
+        />
       </ListControls>
-      {jobs === undefined ? (
-        <Loading what="your jobs" rows={5} />
-      ) : jobs.length > 0 ? (
-        <Table label="Jobs" columns={COLUMNS} rows={jobs} keyOf={(job) => job.id} />
-      ) : isSearch || status !== "" ? (
-        <Empty icon={SearchX} title="No job fits">
-          Change the search or the status.
-        </Empty>
-      ) : (
-        <Empty icon={Inbox} title="No job yet">
-          Start one above, or over the API with a key.
-        </Empty>
+      <ListBody
+        list={list}
+        rows={found}
+        what="jobs"
+        loading="your jobs"
+        loadingRows={5}
+        isFiltered={isSearch || status !== ""}
+        noneFits={
+          <Empty icon={SearchX} title="No job fits">
+            Change the search or the status.
+          </Empty>
+        }
+        noneYet={
+          <Empty icon={Inbox} title="No job yet">
+            Start one above, or over the API with a key.
+          </Empty>
+        }
+      >
+        {(jobs) => <Table label="Jobs" columns={COLUMNS} rows={jobs} keyOf={({ id }) => id} />}
+      </ListBody>
+      {isSearch && searched.page?.hasMore === true && (
+        <p className="text-sm text-muted">The first {searched.page.jobs.length}; type more of the key.</p>
       )}
-      {isSearch && searched?.hasMore === true && (
-        <p className="text-sm text-muted">The first {searched.jobs.length}; type more of the key.</p>
-      )}
-      {!isSearch && listed !== undefined && <Pager pages={pages} nextCursor={listed.cursor} what="jobs" />}
     </Panel>
   );
 }

@@ -1,6 +1,5 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import { Link2, Plus, SearchX } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
@@ -10,13 +9,13 @@ import { Badge } from "../../components/badge.tsx";
 import { Button, ButtonLink, linkClass } from "../../components/button.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { formatUnits } from "../../components/format.ts";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { ListControls, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList, useSearch } from "../../components/use-list.ts";
 import { LinkForm } from "./link-form.tsx";
 
 const PAGE = 20;
@@ -79,11 +78,10 @@ export function LinkState({ link: { isActive, capUnits, billedUnits } }: { link:
 export function LinksScreen() {
   const [isMaking, setIsMaking] = useState(false);
   const [text, setText] = useState("");
-  const pages = usePages("links");
   const isSearch = text !== "";
-  const listed = useKept(useQuery(api.links.list, isSearch ? "skip" : { cursor: pages.cursor, limit: PAGE }));
-  const searched = useKept(useQuery(api.screensLists.links, isSearch ? { text } : "skip"));
-  const page = isSearch ? searched : listed;
+  const listed = useList(api.links.list, isSearch ? "skip" : { limit: PAGE });
+  const searched = useSearch(api.screensLists.links, isSearch ? { text } : "skip");
+  const list = isSearch ? searched : listed;
   const make = (
     <Button look="primary" onClick={() => setIsMaking(true)}>
       <Plus aria-hidden className="size-4" />
@@ -100,23 +98,29 @@ export function LinksScreen() {
         <ListControls>
           <SearchField label="Search links" placeholder="Code, title or target…" onSearch={setText} />
         </ListControls>
-        {page === undefined ? (
-          <Loading what="your links" rows={5} />
-        ) : page.links.length > 0 ? (
-          <Table label="Links" columns={COLUMNS} rows={page.links} keyOf={({ id }) => id} />
-        ) : isSearch ? (
-          <Empty icon={SearchX} title="No link fits">
-            The search looks at code, title and target.
-          </Empty>
-        ) : (
-          <Empty icon={Link2} title="No link yet" action={make}>
-            A short link sends people on and counts each click.
-          </Empty>
-        )}
-        {isSearch && searched?.hasMore === true && (
+        <ListBody
+          list={list}
+          rows={list.page?.links}
+          what="links"
+          loading="your links"
+          loadingRows={5}
+          isFiltered={isSearch}
+          noneFits={
+            <Empty icon={SearchX} title="No link fits">
+              The search looks at code, title and target.
+            </Empty>
+          }
+          noneYet={
+            <Empty icon={Link2} title="No link yet" action={make}>
+              A short link sends people on and counts each click.
+            </Empty>
+          }
+        >
+          {(links) => <Table label="Links" columns={COLUMNS} rows={links} keyOf={({ id }) => id} />}
+        </ListBody>
+        {isSearch && searched.page?.hasMore === true && (
           <p className="text-sm text-muted">There are more; type more of it.</p>
         )}
-        {!isSearch && listed !== undefined && <Pager pages={pages} nextCursor={listed.cursor} what="links" />}
       </Panel>
       <LinkForm isOpen={isMaking} onClose={() => setIsMaking(false)} link={null} />
     </>

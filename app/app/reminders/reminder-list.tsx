@@ -8,16 +8,15 @@ import { api } from "../../../convex/_generated/api";
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/dialog.tsx";
-import { SelectField } from "../../components/field.tsx";
 import { formatInstant } from "../../components/format.ts";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Countdown, Instant } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 
 type ReminderView = FunctionReturnType<typeof api.screensReminders.recent>["reminders"][number];
 
@@ -76,15 +75,11 @@ function State({ reminder: { status, readAtMs, dueAtMs } }: { reminder: Reminder
 export function ReminderList() {
   const [filter, setFilter] = useState<Filter>("");
   const [text, setText] = useState("");
-  const pages = usePages(`${filter} ${text}`);
-  const page = useKept(
-    useQuery(api.screensReminders.recent, {
-      ...(filter === "" || filter === "unread" ? {} : { status: filter }),
-      ...(text === "" ? {} : { text }),
-      isUnread: filter === "unread",
-      cursor: pages.cursor,
-    }),
-  );
+  const list = useList(api.screensReminders.recent, {
+    ...(filter === "" || filter === "unread" ? {} : { status: filter }),
+    ...(text === "" ? {} : { text }),
+    isUnread: filter === "unread",
+  });
   const arrivals = useQuery(api.screensReminders.arrivals, {});
   const markRead = useMutation(api.reminders.markRead);
   const [asked, setAsked] = useState<ReminderView | null>(null);
@@ -115,42 +110,35 @@ export function ReminderList() {
     >
       <ListControls>
         <SearchField label="Search reminders" placeholder="Part of the message…" onSearch={setText} />
-        <SelectField
+        <FilterField
           label="State"
-          hideLabel
           className="sm:w-40"
+          options={[["", "Any state"], ...optionsOf(FILTERS)]}
           value={filter}
-          onChange={(event) => setFilter(event.target.value as Filter)}
-        >
-          <option value="">Any state</option>
-          {Object.entries(FILTERS).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </SelectField>
-      </ListControls>
-      {page === undefined ? (
-        <Loading what="your reminders" rows={4} />
-      ) : page.reminders.length > 0 ? (
-        <Table label="Reminders" columns={columns} rows={page.reminders} keyOf={({ id }) => id} />
-      ) : isFiltered ? (
-        <Empty icon={SearchX} title={page.cursor === null ? "No reminder fits" : "None on this page"}>
-          {page.cursor === null ? "Change the search or the state." : "Older ones may fit."}
-        </Empty>
-      ) : (
-        <Empty icon={Bell} title="No reminder yet">
-          Write one above. It arrives here, and as a message on whichever screen you are.
-        </Empty>
-      )}
-      {page !== undefined && (
-        <Pager
-          pages={pages}
-          nextCursor={page.cursor}
-          what="reminders"
-          names={filter === "waiting" ? ["Sooner", "Later"] : ["Later", "Earlier"]}
+          onChange={setFilter}
         />
-      )}
+      </ListControls>
+      <ListBody
+        list={list}
+        rows={list.page?.reminders}
+        what="reminders"
+        loading="your reminders"
+        loadingRows={4}
+        isFiltered={isFiltered}
+        pageNames={filter === "waiting" ? ["Sooner", "Later"] : ["Later", "Earlier"]}
+        noneFits={
+          <Empty icon={SearchX} title={list.hasMore ? "None on this page" : "No reminder fits"}>
+            {list.hasMore ? "Older ones may fit." : "Change the search or the state."}
+          </Empty>
+        }
+        noneYet={
+          <Empty icon={Bell} title="No reminder yet">
+            Write one above. It arrives here, and as a message on whichever screen you are.
+          </Empty>
+        }
+      >
+        {(reminders) => <Table label="Reminders" columns={columns} rows={reminders} keyOf={({ id }) => id} />}
+      </ListBody>
       <CancelDialog reminder={asked} isOpen={isAsking} onClose={() => setIsAsking(false)} />
     </Panel>
   );

@@ -1,6 +1,5 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { SearchX, Users } from "lucide-react";
 import Link from "next/link";
@@ -9,16 +8,15 @@ import { api } from "../../../convex/_generated/api";
 import { planName } from "../../app/plan/plans.ts";
 import { Badge } from "../../components/badge.tsx";
 import { ButtonLink, linkClass } from "../../components/button.tsx";
-import { SelectField } from "../../components/field.tsx";
 import { formatUnits } from "../../components/format.ts";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { MeterBar } from "../../components/meter-bar.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 
 export type AccountRow = FunctionReturnType<typeof api.screensAccounts.list>["accounts"][number];
 
@@ -71,50 +69,45 @@ const COLUMNS: readonly Column<AccountRow>[] = [
 export function AccountsScreen() {
   const [filter, setFilter] = useState<Filter>("all");
   const [text, setText] = useState("");
-  const pages = usePages(`${filter} ${text}`);
-  const page = useKept(
-    useQuery(api.screensAccounts.list, {
-      cursor: pages.cursor,
-      ...(filter === "all" ? {} : { only: filter }),
-      ...(text === "" ? {} : { text }),
-    }),
-  );
-  const isFiltered = filter !== "all" || text !== "" || pages.number > 1;
+  const list = useList(api.screensAccounts.list, {
+    ...(filter === "all" ? {} : { only: filter }),
+    ...(text === "" ? {} : { text }),
+  });
+  const isFiltered = filter !== "all" || text !== "";
   return (
     <>
       <ScreenHead title="Accounts">Who uses this, on which plan, and how much of it is used.</ScreenHead>
       <Panel id="accounts" title="Accounts">
         <ListControls>
           <SearchField label="Search accounts" placeholder="Name, email or any id…" onSearch={setText} />
-          <SelectField
-            hideLabel
+          <FilterField
             label="Which accounts"
             className="sm:w-64"
+            options={optionsOf(FILTERS)}
             value={filter}
-            onChange={(event) => setFilter(event.target.value as Filter)}
-          >
-            {Object.entries(FILTERS).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
+            onChange={setFilter}
+          />
         </ListControls>
-        {page === undefined ? (
-          <Loading what="the accounts" rows={6} />
-        ) : page.accounts.length > 0 ? (
-          <Table label="Accounts" columns={COLUMNS} rows={page.accounts} keyOf={({ id }) => id} />
-        ) : isFiltered || page.cursor !== null ? (
-          <Empty icon={SearchX} title="No account fits">
-            {page.cursor !== null &&
-              "Those looked through have none; the next page looks through older ones."}
-          </Empty>
-        ) : (
-          <Empty icon={Users} title="No account yet">
-            The first sign-in makes one.
-          </Empty>
-        )}
-        {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="accounts" />}
+        <ListBody
+          list={list}
+          rows={list.page?.accounts}
+          what="accounts"
+          loading="the accounts"
+          loadingRows={6}
+          isFiltered={isFiltered}
+          noneFits={
+            <Empty icon={SearchX} title="No account fits">
+              {list.hasMore && "Those looked through have none; the next page looks through older ones."}
+            </Empty>
+          }
+          noneYet={
+            <Empty icon={Users} title="No account yet">
+              The first sign-in makes one.
+            </Empty>
+          }
+        >
+          {(accounts) => <Table label="Accounts" columns={COLUMNS} rows={accounts} keyOf={({ id }) => id} />}
+        </ListBody>
       </Panel>
     </>
   );

@@ -6,16 +6,15 @@ import { FileClock, Play, SearchX } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { Button } from "../../components/button.tsx";
-import { SelectField } from "../../components/field.tsx";
 import { formatUnits } from "../../components/format.ts";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Ago, Instant } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 import { OwnerLink } from "../owner-link.tsx";
 import { RunList } from "../run-list.tsx";
 import { ACTIONS, actionName, detailsText } from "./words.ts";
@@ -50,15 +49,11 @@ const COLUMNS: readonly Column<Line>[] = [
 export function AuditScreen() {
   const [action, setAction] = useState("");
   const [text, setText] = useState("");
-  const pages = usePages(`${action} ${text}`);
-  const page = useKept(
-    useQuery(api.screensOperators.audit, {
-      cursor: pages.cursor,
-      ...(action === "" ? {} : { action }),
-      ...(text === "" ? {} : { text }),
-    }),
-  );
-  const isFiltered = action !== "" || text !== "" || pages.number > 1;
+  const list = useList(api.screensOperators.audit, {
+    ...(action === "" ? {} : { action }),
+    ...(text === "" ? {} : { text }),
+  });
+  const isFiltered = action !== "" || text !== "";
   return (
     <>
       <ScreenHead title="Audit">
@@ -69,34 +64,30 @@ export function AuditScreen() {
       <Panel id="log" title="Log">
         <ListControls>
           <SearchField label="Search the log" placeholder="Who, account or detail…" onSearch={setText} />
-          <SelectField
-            hideLabel
+          <FilterField
             label="What"
             className="sm:w-56"
+            options={[["", "Everything"], ...optionsOf(ACTIONS)]}
             value={action}
-            onChange={(event) => setAction(event.target.value)}
-          >
-            <option value="">Everything</option>
-            {Object.entries(ACTIONS).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
+            onChange={setAction}
+          />
         </ListControls>
-        {page === undefined ? (
-          <Loading what="the log" rows={6} />
-        ) : page.lines.length > 0 ? (
-          <Table label="Log" columns={COLUMNS} rows={page.lines} keyOf={({ id }) => id} />
-        ) : isFiltered || page.cursor !== null ? (
-          <Empty icon={SearchX} title="No line fits">
-            {page.cursor !== null &&
-              "Those looked through have none; the next page looks through older ones."}
-          </Empty>
-        ) : (
-          <Empty icon={FileClock} title="Nothing was done yet" />
-        )}
-        {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="the log" />}
+        <ListBody
+          list={list}
+          rows={list.page?.lines}
+          what="the log"
+          loading="the log"
+          loadingRows={6}
+          isFiltered={isFiltered}
+          noneFits={
+            <Empty icon={SearchX} title="No line fits">
+              {list.hasMore && "Those looked through have none; the next page looks through older ones."}
+            </Empty>
+          }
+          noneYet={<Empty icon={FileClock} title="Nothing was done yet" />}
+        >
+          {(lines) => <Table label="Log" columns={COLUMNS} rows={lines} keyOf={({ id }) => id} />}
+        </ListBody>
       </Panel>
     </>
   );

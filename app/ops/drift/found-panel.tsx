@@ -1,19 +1,17 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { SearchX, Workflow } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { Badge } from "../../components/badge.tsx";
-import { SelectField } from "../../components/field.tsx";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 import { OwnerLink } from "../owner-link.tsx";
 import { PlanChange } from "./plan-change.tsx";
 
@@ -44,48 +42,42 @@ const COLUMNS: readonly Column<Found>[] = [
 export function FoundPanel() {
   const [outcome, setOutcome] = useState<Outcome | "">("");
   const [text, setText] = useState("");
-  const pages = usePages(`${outcome} ${text}`);
-  const page = useKept(
-    useQuery(api.screensOperators.drift, {
-      cursor: pages.cursor,
-      ...(outcome === "" ? {} : { outcome }),
-      ...(text === "" ? {} : { text }),
-    }),
-  );
-  const isFiltered = outcome !== "" || text !== "" || pages.number > 1;
+  const list = useList(api.screensOperators.drift, {
+    ...(outcome === "" ? {} : { outcome }),
+    ...(text === "" ? {} : { text }),
+  });
+  const isFiltered = outcome !== "" || text !== "";
   return (
     <Panel id="found" title="Differences">
       <ListControls>
         <SearchField label="Search differences" placeholder="Customer or plan…" onSearch={setText} />
-        <SelectField
-          hideLabel
+        <FilterField
           label="Outcome"
           className="sm:w-44"
+          options={[["", "Every outcome"], ...optionsOf(OUTCOMES)]}
           value={outcome}
-          onChange={(event) => setOutcome(event.target.value as Outcome | "")}
-        >
-          <option value="">Every outcome</option>
-          {Object.entries(OUTCOMES).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </SelectField>
+          onChange={setOutcome}
+        />
       </ListControls>
-      {page === undefined ? (
-        <Loading what="the differences" />
-      ) : page.evidence.length > 0 ? (
-        <Table label="Differences" columns={COLUMNS} rows={page.evidence} keyOf={({ id }) => id} />
-      ) : isFiltered || page.cursor !== null ? (
-        <Empty icon={SearchX} title="No difference fits">
-          {page.cursor !== null && "Those looked through have none; the next page looks through older ones."}
-        </Empty>
-      ) : (
-        <Empty icon={Workflow} title="No difference was ever found">
-          Every plan that events have told is the provider&apos;s.
-        </Empty>
-      )}
-      {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="differences" />}
+      <ListBody
+        list={list}
+        rows={list.page?.evidence}
+        what="differences"
+        loading="the differences"
+        isFiltered={isFiltered}
+        noneFits={
+          <Empty icon={SearchX} title="No difference fits">
+            {list.hasMore && "Those looked through have none; the next page looks through older ones."}
+          </Empty>
+        }
+        noneYet={
+          <Empty icon={Workflow} title="No difference was ever found">
+            Every plan that events have told is the provider&apos;s.
+          </Empty>
+        }
+      >
+        {(evidence) => <Table label="Differences" columns={COLUMNS} rows={evidence} keyOf={({ id }) => id} />}
+      </ListBody>
     </Panel>
   );
 }

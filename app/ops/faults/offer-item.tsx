@@ -4,7 +4,7 @@ import { useState } from "react";
 import { FAULT_SPANS, type FaultOffer, type FaultSpanId } from "../../../lib/kinde/fault-offers.ts";
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
-import { SelectField } from "../../components/field.tsx";
+import { FilterField } from "../../components/list-controls.tsx";
 
 /** One fault that can be switched on, and for how long. */
 export function OfferItem(props: {
@@ -32,19 +32,13 @@ export function OfferItem(props: {
         <p className="text-pretty text-muted">{about}</p>
       </div>
       <div className="flex items-end gap-2">
-        <SelectField
-          hideLabel
+        <FilterField
           label={`How long: ${title}`}
           className="w-36"
+          options={FAULT_SPANS.map(({ id, name }) => [id, name] as const)}
           value={span}
-          onChange={(event) => setSpan(event.target.value as FaultSpanId)}
-        >
-          {FAULT_SPANS.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </SelectField>
+          onChange={setSpan}
+        />
         <Button isBusy={isBusy} onClick={() => void onSwitch()}>
           Switch on<span className="sr-only"> {title}</span>
         </Button>

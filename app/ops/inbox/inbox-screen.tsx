@@ -1,20 +1,18 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import { Inbox, SearchX } from "lucide-react";
 import { useSearchParams } from "next/navigation";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
-import { SelectField } from "../../components/field.tsx";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Ago, Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 import { OwnerLink } from "../owner-link.tsx";
 import { EventDialog } from "./event-dialog.tsx";
 import { type EventStatus, type EventView, isStatus, STATUSES, typeName } from "./words.ts";
@@ -65,14 +63,10 @@ export function InboxScreen() {
   const asked = useSearchParams().get("status");
   const [status, setStatus] = useState<EventStatus | "">(isStatus(asked) ? asked : "");
   const [text, setText] = useState("");
-  const pages = usePages(`${status} ${text}`);
-  const page = useKept(
-    useQuery(api.screensOperators.events, {
-      cursor: pages.cursor,
-      ...(status === "" ? {} : { status }),
-      ...(text === "" ? {} : { text }),
-    }),
-  );
+  const list = useList(api.screensOperators.events, {
+    ...(status === "" ? {} : { status }),
+    ...(text === "" ? {} : { text }),
+  });
   const [openId, setOpenId] = useState<string | null>(null);
   const [isOpen, setIsOpen] = useState(false);
   const columns = columnsOf(({ id }) => {
@@ -106,37 +100,37 @@ export function InboxScreen() {
             placeholder="Type, event id, customer or error…"
             onSearch={setText}
           />
-          <SelectField
-            hideLabel
+          <FilterField
             label="Status"
             className="sm:w-44"
+            options={[["", "Every status"], ...optionsOf(STATUSES)]}
             value={status}
-            onChange={(event) => setStatus(isStatus(event.target.value) ? event.target.value : "")}
-          >
-            <option value="">Every status</option>
-            {Object.entries(STATUSES).map(([value, { name }]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
+            onChange={setStatus}
+          />
         </ListControls>
-        {page === undefined ? (
-          <Loading what="the events" rows={6} />
-        ) : page.events.length > 0 ? (
-          <Table label="Events" columns={columns} rows={page.events} keyOf={({ id }) => id} />
-        ) : isFiltered || pages.number > 1 ? (
-          <Empty icon={SearchX} title={status === "dead" && text === "" ? "No dead letter" : "No event fits"}>
-            {page.cursor === null
-              ? "None of the stored events."
-              : "Those looked through do not; older ones may."}
-          </Empty>
-        ) : (
-          <Empty icon={Inbox} title="No event yet">
-            The first arrives when somebody signs up or changes the plan.
-          </Empty>
-        )}
-        {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="events" />}
+        <ListBody
+          list={list}
+          rows={list.page?.events}
+          what="events"
+          loading="the events"
+          loadingRows={6}
+          isFiltered={isFiltered}
+          noneFits={
+            <Empty
+              icon={SearchX}
+              title={status === "dead" && text === "" ? "No dead letter" : "No event fits"}
+            >
+              {list.hasMore ? "Those looked through do not; older ones may." : "None of the stored events."}
+            </Empty>
+          }
+          noneYet={
+            <Empty icon={Inbox} title="No event yet">
+              The first arrives when somebody signs up or changes the plan.
+            </Empty>
+          }
+        >
+          {(events) => <Table label="Events" columns={columns} rows={events} keyOf={({ id }) => id} />}
+        </ListBody>
       </Panel>
       {openId !== null && <EventDialog id={openId} isOpen={isOpen} onClose={() => setIsOpen(false)} />}
     </>

@@ -1,18 +1,15 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { api } from "../../../convex/_generated/api";
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
 import { formatUnits } from "../../components/format.ts";
-import { Pager } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { Loading } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 
 interface Row extends Summary {
   readonly isShown: boolean;
@@ -64,19 +61,25 @@ const COLUMNS: readonly Column<Row>[] = [
 /** Every run, the newest first, live. */
 export function PastRuns(props: { shownId: string | null; onOpen: (labRunId: string) => void }) {
   const { shownId, onOpen } = props;
-  const pages = usePages("");
-  const listed = useKept(useQuery(api.lab.list, { cursor: pages.cursor }));
-  const rows = listed?.runs.map((run) => ({ ...run, isShown: run.labRunId === shownId, onOpen }));
+  const list = useList(api.lab.list, {});
+  const rows = list.page?.runs.map((run) => ({ ...run, isShown: run.labRunId === shownId, onOpen }));
   return (
     <Panel id="past" title="Past runs">
-      {rows === undefined ? (
-        <Loading what="past runs" />
-      ) : rows.length === 0 ? (
-        <p className="text-sm text-muted">None yet. The first one will be here as soon as it has started.</p>
-      ) : (
-        <Table label="Past runs" columns={COLUMNS} rows={rows} keyOf={({ labRunId }) => labRunId} />
-      )}
-      {listed !== undefined && <Pager pages={pages} nextCursor={listed.cursor} what="past runs" />}
+      <ListBody
+        list={list}
+        rows={rows}
+        what="past runs"
+        loading="past runs"
+        noneFits={
+          <p className="text-sm text-muted">
+            None yet. The first one will be here as soon as it has started.
+          </p>
+        }
+      >
+        {(runs) => (
+          <Table label="Past runs" columns={COLUMNS} rows={runs} keyOf={({ labRunId }) => labRunId} />
+        )}
+      </ListBody>
     </Panel>
   );
 }

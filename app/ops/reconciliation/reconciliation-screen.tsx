@@ -1,15 +1,13 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import { Scale, SearchX } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
-import { SelectField } from "../../components/field.tsx";
-import { ListControls, Pager, SearchField } from "../../components/list-controls.tsx";
+import { ListBody } from "../../components/list-body.tsx";
+import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
-import { Empty, Loading } from "../../components/states.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { Empty } from "../../components/states.tsx";
+import { useList } from "../../components/use-list.ts";
 import { MeterTable } from "./meter-table.tsx";
 import { RunPanel } from "./run-panel.tsx";
 
@@ -25,14 +23,10 @@ type Filter = keyof typeof FILTERS;
 export function ReconciliationScreen() {
   const [filter, setFilter] = useState<Filter>("all");
   const [text, setText] = useState("");
-  const pages = usePages(`${filter} ${text}`);
-  const page = useKept(
-    useQuery(api.screensReconciliation.accounts, {
-      cursor: pages.cursor,
-      ...(filter === "all" ? {} : { only: filter }),
-      ...(text === "" ? {} : { text }),
-    }),
-  );
+  const list = useList(api.screensReconciliation.accounts, {
+    ...(filter === "all" ? {} : { only: filter }),
+    ...(text === "" ? {} : { text }),
+  });
   const isFiltered = filter !== "all" || text !== "";
   return (
     <>
@@ -44,36 +38,36 @@ export function ReconciliationScreen() {
       <Panel id="meters" title="Meters">
         <ListControls>
           <SearchField label="Search accounts" placeholder="Name, email or id…" onSearch={setText} />
-          <SelectField
-            hideLabel
+          <FilterField
             label="Which meters"
             className="sm:w-56"
+            options={optionsOf(FILTERS)}
             value={filter}
-            onChange={(event) => setFilter(event.target.value as Filter)}
-          >
-            {Object.entries(FILTERS).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
+            onChange={setFilter}
+          />
         </ListControls>
-        {page === undefined ? (
-          <Loading what="the meters" rows={6} />
-        ) : page.accounts.length > 0 ? (
-          <MeterTable accounts={page.accounts} />
-        ) : isFiltered || pages.number > 1 || page.cursor !== null ? (
-          <Empty icon={SearchX} title="No meter fits">
-            {page.cursor === null
-              ? "No account has a meter like that."
-              : "The accounts looked through have none; older ones may."}
-          </Empty>
-        ) : (
-          <Empty icon={Scale} title="No meter yet">
-            A meter begins with the first click or job of an account.
-          </Empty>
-        )}
-        {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="meters" />}
+        <ListBody
+          list={list}
+          rows={list.page?.accounts}
+          what="meters"
+          loading="the meters"
+          loadingRows={6}
+          isFiltered={isFiltered}
+          noneFits={
+            <Empty icon={SearchX} title="No meter fits">
+              {list.hasMore
+                ? "The accounts looked through have none; older ones may."
+                : "No account has a meter like that."}
+            </Empty>
+          }
+          noneYet={
+            <Empty icon={Scale} title="No meter yet">
+              A meter begins with the first click or job of an account.
+            </Empty>
+          }
+        >
+          {(accounts) => <MeterTable accounts={accounts} />}
+        </ListBody>
       </Panel>
     </>
   );

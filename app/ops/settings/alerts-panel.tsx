@@ -1,21 +1,18 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { BellRing } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { Badge, type Tone } from "../../components/badge.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
-import { SelectField } from "../../components/field.tsx";
-import { ListControls, Pager } from "../../components/list-controls.tsx";
+import { FilterField, ListControls, optionsOf, Pager } from "../../components/list-controls.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { Empty, Loading } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Ago } from "../../components/time.tsx";
-import { useKept } from "../../components/use-kept.ts";
-import { usePages } from "../../components/use-pages.ts";
+import { useList } from "../../components/use-list.ts";
 import { kindOf } from "../reviews/words.ts";
 
 type AlertView = FunctionReturnType<typeof api.alerts.list>["alerts"][number];
@@ -56,9 +53,8 @@ const COLUMNS: readonly Column<AlertView>[] = [
 /** Who is told of new reviews, and which messages went out. */
 export function AlertsPanel() {
   const [status, setStatus] = useState<Status | "">("");
-  const pages = usePages(status);
-  const args = { cursor: pages.cursor, limit: PAGE, ...(status === "" ? {} : { status }) };
-  const page = useKept(useQuery(api.alerts.list, args));
+  const list = useList(api.alerts.list, { limit: PAGE, ...(status === "" ? {} : { status }) });
+  const { page } = list;
   return (
     <Panel
       id="alerts"
@@ -78,20 +74,13 @@ export function AlertsPanel() {
           )}
           {(page.alerts.length > 0 || status !== "" || page.isConfigured) && (
             <ListControls>
-              <SelectField
+              <FilterField
                 label="Status of alerts"
-                hideLabel
                 className="sm:w-44"
+                options={[["", "Every status"], ...optionsOf(STATUSES)]}
                 value={status}
-                onChange={(event) => setStatus(event.target.value as Status | "")}
-              >
-                <option value="">Every status</option>
-                {Object.entries(STATUSES).map(([value, { name }]) => (
-                  <option key={value} value={value}>
-                    {name}
-                  </option>
-                ))}
-              </SelectField>
+                onChange={setStatus}
+              />
             </ListControls>
           )}
           {page.alerts.length > 0 ? (
@@ -99,7 +88,7 @@ export function AlertsPanel() {
           ) : (
             page.isConfigured && <Empty icon={BellRing} title="No alert" />
           )}
-          <Pager pages={pages} nextCursor={page.cursor} what="alerts" />
+          <Pager pages={list.pages} nextCursor={page.cursor} what="alerts" />
         </>
       )}
     </Panel>

@@ -5,8 +5,8 @@ import { useMemo, useState } from "react";
 import { api } from "../../../../convex/_generated/api";
 import { DAY_MS, HOUR_MS } from "../../../../lib/shared/durations.ts";
 import { Chart, type ChartData } from "../../../components/chart.tsx";
-import { SelectField } from "../../../components/field.tsx";
 import { formatUnits } from "../../../components/format.ts";
+import { FilterField } from "../../../components/list-controls.tsx";
 import { Panel } from "../../../components/panel.tsx";
 import { Loading } from "../../../components/states.tsx";
 import { useKept } from "../../../components/use-kept.ts";
@@ -50,17 +50,13 @@ export function ClickChart({ linkId }: { linkId: string }) {
       title="Clicks over time"
       about={total === undefined ? undefined : `${formatUnits(total)} in the last ${span.name}, by class.`}
       aside={
-        <SelectField
+        <FilterField
           label="Time shown"
-          hideLabel
           className="w-32"
+          options={SPANS.map(({ name }) => [name, name] as const)}
           value={span.name}
-          onChange={(event) => setSpan(SPANS.find(({ name }) => name === event.target.value) ?? SPANS[0])}
-        >
-          {SPANS.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </SelectField>
+          onChange={(chosen) => setSpan(SPANS.find(({ name }) => name === chosen) ?? SPANS[0])}
+        />
       }
     >
       {data === null ? (

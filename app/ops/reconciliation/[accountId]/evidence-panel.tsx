@@ -1,18 +1,16 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { FileClock } from "lucide-react";
 import type { ReactNode } from "react";
 import { api } from "../../../../convex/_generated/api";
 import { Badge, type Tone } from "../../../components/badge.tsx";
 import { formatUnits } from "../../../components/format.ts";
-import { Pager } from "../../../components/list-controls.tsx";
+import { ListBody } from "../../../components/list-body.tsx";
 import { Panel } from "../../../components/panel.tsx";
-import { Empty, Loading } from "../../../components/states.tsx";
+import { Empty } from "../../../components/states.tsx";
 import { Ago, Instant } from "../../../components/time.tsx";
-import { useKept } from "../../../components/use-kept.ts";
-import { usePages } from "../../../components/use-pages.ts";
+import { useList } from "../../../components/use-list.ts";
 import { formatDifference, STATUS_TITLES, VERDICTS } from "../words.ts";
 
 type Evidence = FunctionReturnType<typeof api.evidence.list>["evidence"][number];
@@ -28,28 +26,33 @@ const DOTS: Record<Tone, string> = {
 
 /** What was found and done, the newest first: readings, decision, repair and read-back of each. */
 export function EvidencePanel({ accountId }: { accountId: string }) {
-  const pages = usePages(accountId);
-  const page = useKept(useQuery(api.evidence.list, { accountId, cursor: pages.cursor, limit: PAGE }));
+  const list = useList(api.evidence.list, { accountId, limit: PAGE });
   return (
     <Panel
       id="evidence"
       title="Evidence"
       about="Each result that said something new about a meter. A run that finds the same again adds no row; it is noted on the one there is."
     >
-      {page === undefined ? (
-        <Loading what="the evidence" rows={5} />
-      ) : page.evidence.length === 0 ? (
-        <Empty icon={FileClock} title="No evidence yet">
-          The first run that reads a meter of this account leaves some.
-        </Empty>
-      ) : (
-        <ol aria-label="Evidence" className="flex flex-col">
-          {page.evidence.map((evidence) => (
-            <Item key={evidence.id} evidence={evidence} />
-          ))}
-        </ol>
-      )}
-      {page !== undefined && <Pager pages={pages} nextCursor={page.cursor} what="evidence" />}
+      <ListBody
+        list={list}
+        rows={list.page?.evidence}
+        what="evidence"
+        loading="the evidence"
+        loadingRows={5}
+        noneFits={
+          <Empty icon={FileClock} title="No evidence yet">
+            The first run that reads a meter of this account leaves some.
+          </Empty>
+        }
+      >
+        {(found) => (
+          <ol aria-label="Evidence" className="flex flex-col">
+            {found.map((evidence) => (
+              <Item key={evidence.id} evidence={evidence} />
+            ))}
+          </ol>
+        )}
+      </ListBody>
     </Panel>
   );
 }
