@@ -3,11 +3,12 @@
 import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { CircleOff } from "lucide-react";
-import type { ReactNode } from "react";
 import { api } from "../../../../convex/_generated/api";
+import { BackLink } from "../../../components/back-link.tsx";
 import { Badge } from "../../../components/badge.tsx";
 import { ButtonLink } from "../../../components/button.tsx";
 import { CopyButton } from "../../../components/copy-button.tsx";
+import { Fact } from "../../../components/fact.tsx";
 import { Panel, ScreenHead } from "../../../components/panel.tsx";
 import { Empty, Loading } from "../../../components/states.tsx";
 import { type Column, Table } from "../../../components/table.tsx";
@@ -68,12 +69,10 @@ export function EventScreen({ eventId }: { eventId: string }) {
   const { event, receipts, payload, isPayloadCut } = detail;
   return (
     <>
-      <ScreenHead
-        title={typeName(event.type)}
-        action={<ButtonLink href="/app/events">All events</ButtonLink>}
-      >
-        {cameTo(event)}
-      </ScreenHead>
+      <div className="flex flex-col gap-3">
+        <BackLink href="/app/events">All billing events</BackLink>
+        <ScreenHead title={typeName(event.type)}>{cameTo(event)}</ScreenHead>
+      </div>
       <Replay event={event} />
       <div className="grid items-start gap-6 xl:grid-cols-[22rem_minmax(0,1fr)]">
         <About event={event} />
@@ -139,14 +138,5 @@ function About({ event }: { event: EventView }) {
         </Fact>
       </dl>
     </Panel>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="flex justify-between gap-4">
-      <dt className="shrink-0 text-muted">{name}</dt>
-      <dd className="min-w-0 text-right break-all tabular-nums">{children}</dd>
-    </div>
   );
 }

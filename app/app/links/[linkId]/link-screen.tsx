@@ -3,14 +3,16 @@
 import { useMutation, useQuery } from "convex/react";
 import { ExternalLink, Link2Off, Pencil, Power, Trash2 } from "lucide-react";
 import { useRouter } from "next/navigation";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { api } from "../../../../convex/_generated/api";
 import type { LinkView } from "../../../../convex/links.ts";
+import { BackLink } from "../../../components/back-link.tsx";
 import { Button, ButtonLink, buttonClass, linkClass } from "../../../components/button.tsx";
 import { CopyButton } from "../../../components/copy-button.tsx";
 import { ConfirmDialog } from "../../../components/dialog.tsx";
 import { formatUnits } from "../../../components/format.ts";
 import { MeterBar } from "../../../components/meter-bar.tsx";
+import { Fact } from "../../../components/fact.tsx";
 import { Panel, ScreenHead } from "../../../components/panel.tsx";
 import { Empty, Loading } from "../../../components/states.tsx";
 import { Instant } from "../../../components/time.tsx";
@@ -38,9 +40,12 @@ export function LinkScreen({ linkId }: { linkId: string }) {
   }
   return (
     <>
-      <ScreenHead title={link.title === "" ? `/${link.code}` : link.title} action={<Acts link={link} />}>
-        <span className="break-all">{link.target}</span>
-      </ScreenHead>
+      <div className="flex flex-col gap-3">
+        <BackLink href="/app/links">All links</BackLink>
+        <ScreenHead title={link.title === "" ? `/${link.code}` : link.title} action={<Acts link={link} />}>
+          <span className="break-all">{link.target}</span>
+        </ScreenHead>
+      </div>
       <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_20rem]">
         <div className="flex min-w-0 flex-col gap-6">
           <ClickChart linkId={linkId} />
@@ -86,15 +91,6 @@ function About({ link }: { link: LinkView }) {
         </Fact>
       </dl>
     </Panel>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="flex justify-between gap-4">
-      <dt className="shrink-0 text-muted">{name}</dt>
-      <dd className="min-w-0 text-right break-all tabular-nums">{children}</dd>
-    </div>
   );
 }
 

@@ -2,11 +2,11 @@
 
 import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
-import { ArrowLeft, SearchX } from "lucide-react";
-import Link from "next/link";
+import { SearchX } from "lucide-react";
 import type { ReactNode } from "react";
 import { api } from "../../../../convex/_generated/api";
 import { planName } from "../../../app/plan/plans.ts";
+import { BackLink } from "../../../components/back-link.tsx";
 import { ButtonLink } from "../../../components/button.tsx";
 import { formatUnits } from "../../../components/format.ts";
 import { Notice } from "../../../components/notice.tsx";
@@ -35,14 +35,7 @@ export function DetailScreen({ accountId }: { accountId: string }) {
   return (
     <>
       <div className="flex flex-col gap-3">
-        <Link
-          href="/ops/accounts"
-          prefetch={false}
-          className="flex w-fit items-center gap-1.5 text-sm text-muted hover:text-ink"
-        >
-          <ArrowLeft aria-hidden className="size-4" />
-          All accounts
-        </Link>
+        <BackLink href="/ops/accounts">All accounts</BackLink>
         <ScreenHead
           title={account.name}
           action={<ButtonLink href={`/ops/reconciliation/${account.id}`}>Meters and evidence</ButtonLink>}

@@ -1,10 +1,11 @@
 "use client";
 
 import { useAction, useQuery } from "convex/react";
-import { ArrowLeft, Play, SearchX } from "lucide-react";
+import { Play, SearchX } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
 import { api } from "../../../../convex/_generated/api";
+import { BackLink } from "../../../components/back-link.tsx";
 import { Button, ButtonLink, linkClass } from "../../../components/button.tsx";
 import { ScreenHead } from "../../../components/panel.tsx";
 import { Empty, Loading } from "../../../components/states.tsx";
@@ -46,14 +47,7 @@ export function AccountScreen({ accountId }: { accountId: string }) {
   return (
     <>
       <div className="flex flex-col gap-3">
-        <Link
-          href="/ops/reconciliation"
-          prefetch={false}
-          className="flex w-fit items-center gap-1.5 text-sm text-muted hover:text-ink"
-        >
-          <ArrowLeft aria-hidden className="size-4" />
-          All meters
-        </Link>
+        <BackLink href="/ops/reconciliation">All meters</BackLink>
         <ScreenHead
           title={account.name}
           action={
