@@ -51,8 +51,8 @@ export function DialogActions({ children }: { children: ReactNode }) {
 }
 
 /**
- * Asks before an act that cannot be undone. It stays open while the act is on its way, and when it fails: `act` throws
- * or returns what went wrong, in words for the reader.
+ * Asks before an act that cannot be undone. It stays open while the act is on its way, and when `act` throws: then no
+ * answer came. An answer, also one that refuses, closes it; `act` tells the reader which it was.
  */
 export function ConfirmDialog(props: {
   isOpen: boolean;

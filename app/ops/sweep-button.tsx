@@ -15,12 +15,7 @@ export function SweepButton() {
     setIsBusy(true);
     setSwept(null);
     try {
-      const { expired } = await sweep({});
-      setSwept(
-        expired === 0
-          ? "Swept: no lease had ended."
-          : `Swept: ${expired} ${expired === 1 ? "job" : "jobs"} expired, the holds are given back.`,
-      );
+      setSwept(sweptText(await sweep({})));
     } catch {
       setSwept("The sweep failed; the log of Convex says why.");
     } finally {
@@ -38,4 +33,12 @@ export function SweepButton() {
       </Button>
     </div>
   );
+}
+
+function sweptText({ expired, broken }: { expired: number; broken: number }): string {
+  const many = (count: number): string => `${count} ${count === 1 ? "job" : "jobs"}`;
+  const ended = expired === 0 ? null : `${many(expired)} expired, the holds are given back.`;
+  // Each has opened a review.
+  const left = broken === 0 ? null : `${many(broken)} could not be ended: see the reviews.`;
+  return `Swept: ${[ended, left].filter((text) => text !== null).join(" ") || "no lease had ended."}`;
 }

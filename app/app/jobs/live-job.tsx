@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import type { JobView } from "../../../lib/gate/job-view.ts";
 import { refusalText } from "../../../lib/gate/refusal-text.ts";
+import type { Refusal } from "../../../lib/gate/types.ts";
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/dialog.tsx";
@@ -13,6 +14,7 @@ import { formatInstant, formatUnits } from "../../components/format.ts";
 import { MeterBar } from "../../components/meter-bar.tsx";
 import { Countdown } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
+import { whyNotDone } from "./act-words.ts";
 import { feedLines } from "./job-feed.ts";
 import { JobStatus } from "./job-status.tsx";
 import { useAdmission } from "./use-admission.ts";
@@ -85,6 +87,11 @@ function useFeed(job: JobView): readonly { readonly id: number; readonly text: s
   return lines;
 }
 
+function refusalLine(refusal: Refusal): string {
+  const { title, detail, next } = refusalText(refusal, formatInstant);
+  return `${title}. ${detail} ${next}`;
+}
+
 function Acts({ job, isKilled, onKilled }: { job: JobView; isKilled: boolean; onKilled: () => void }) {
   const kill = useMutation(api.runner.kill);
   const heartbeat = useMutation(api.gate.heartbeat);
@@ -106,20 +113,30 @@ function Acts({ job, isKilled, onKilled }: { job: JobView; isKilled: boolean; on
   const onKill = () =>
     tell(async () => {
       const answer = await kill({ jobId });
-      if (answer.kind !== "killed") return "No worker here runs this job.";
+      if (answer.kind !== "killed") return whyNotDone(answer);
       onKilled();
       return null;
     });
   const onHeartbeat = () =>
-    tell(async () => ((await heartbeat({ jobId, fence })).kind === "renewed" ? null : "The job had ended."));
+    tell(async () => {
+      const answer = await heartbeat({ jobId, fence });
+      return answer.kind === "renewed" ? null : whyNotDone(answer);
+    });
   const onExtend = () =>
     tell(async () => {
       const answer = await extend({ jobId, fence, units: moreUnits });
       if (answer.kind === "extended") return null;
-      if (answer.kind !== "refused") return "The job had ended.";
-      const { title, detail, next } = refusalText(answer.refusal, formatInstant);
-      return `${title}. ${detail} ${next}`;
+      return answer.kind === "refused" ? refusalLine(answer.refusal) : whyNotDone(answer);
     });
+
+  async function onCancel() {
+    const answer = await settle({ jobId, outcome: "cancelled" });
+    if (answer.kind === "refused") toast.failed("Not cancelled", refusalLine(answer.refusal));
+    else if (answer.kind !== "settled") toast.failed("Not cancelled", whyNotDone(answer));
+    else if (answer.job.status !== "cancelled") {
+      toast.failed("Not cancelled", whyNotDone({ kind: "not_running", job: answer.job }));
+    }
+  }
 
   return (
     <div className="flex flex-wrap gap-2">
@@ -146,7 +163,7 @@ function Acts({ job, isKilled, onKilled }: { job: JobView; isKilled: boolean; on
         onClose={() => setIsAsking(false)}
         title="Cancel this job?"
         confirm="Cancel the job"
-        act={async () => void (await settle({ jobId, outcome: "cancelled" }))}
+        act={onCancel}
       >
         <p>
           {formatUnits(job.usedUnits)} tokens stay used; the rest of the hold comes back. A cancelled job

@@ -93,8 +93,9 @@ export function KeyTable({
     if (asked === null) return;
     const { act, key } = asked;
     if (act === "revoke") {
-      await revoke({ apiKeyId: key.id });
-      toast.done(`${key.name} is revoked`);
+      const { kind } = await revoke({ apiKeyId: key.id });
+      if (kind === "revoked") toast.done(`${key.name} is revoked`);
+      else toast.failed("Not revoked", "The key is not there any more.");
       return;
     }
     const { secret, keyHash, prefix } = await makeApiKey();

@@ -86,14 +86,23 @@ export function ReminderList() {
   // Kept while the dialog fades out, so that its words do not change on the way.
   const [isAsking, setIsAsking] = useState(false);
   const columns = columnsOf(
-    ({ id }) => {
-      markRead({ reminderId: id }).catch(() => toast.failed("Not marked", "No answer came. Try again."));
-    },
+    (reminder) => void onRead(reminder),
     (reminder) => {
       setAsked(reminder);
       setIsAsking(true);
     },
   );
+
+  async function onRead({ id }: ReminderView) {
+    try {
+      const { kind } = await markRead({ reminderId: id });
+      if (kind === "not_delivered") toast.failed("Not marked", "The reminder has not come yet.");
+      else if (kind === "not_found") toast.failed("Not marked", "The reminder is not there any more.");
+    } catch {
+      toast.failed("Not marked", "No answer came. Try again.");
+    }
+  }
+
   const isFiltered = filter !== "" || text !== "";
 
   return (

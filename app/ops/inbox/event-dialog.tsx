@@ -12,6 +12,11 @@ import { Ago, Instant } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
 import { STATUSES, typeName } from "./words.ts";
 
+const NOT_REPLAYED = {
+  running: "A worker is applying it at this moment.",
+  forbidden: "It is held back and may not be replayed.",
+  not_found: "It is not there any more.",
+} as const;
 const FLAGS = {
   webhook_id_reused: "its delivery id was used by another event",
   other_body: "its body differs from the stored one",
@@ -24,11 +29,9 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
   const [isAsking, setIsAsking] = useState(false);
 
   async function onReplay() {
-    const answer = await replay({ id });
-    if (answer.kind === "queued") toast.done("The event is due again", "A worker takes it within moments.");
-    else if (answer.kind === "running")
-      toast.failed("Not replayed", "A worker is applying it at this moment.");
-    else toast.failed("Not replayed", "It is not there any more, or may not be replayed.");
+    const { kind } = await replay({ id });
+    if (kind === "queued") toast.done("The event is due again", "A worker takes it within moments.");
+    else toast.failed("Not replayed", NOT_REPLAYED[kind]);
   }
 
   const event = found?.event;

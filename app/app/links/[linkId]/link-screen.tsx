@@ -103,8 +103,27 @@ function Acts({ link }: { link: LinkView }) {
   const { id: linkId, code, isActive } = link;
 
   async function turn(isOn: boolean) {
-    await update({ linkId, isActive: isOn });
-    toast.done(isOn ? `/${code} is active again` : `/${code} is disabled`);
+    const answer = await update({ linkId, isActive: isOn });
+    switch (answer.kind) {
+      case "updated":
+        toast.done(isOn ? `/${code} is active again` : `/${code} is disabled`);
+        return;
+      case "not_found":
+        toast.failed("Not done", `/${code} has been deleted meanwhile.`);
+        return;
+      case "invalid":
+        toast.failed("Not done", answer.errors.map(({ message }) => message).join("; "));
+    }
+  }
+
+  async function onDelete() {
+    const { kind } = await remove({ linkId });
+    if (kind === "not_found") {
+      toast.failed("Not deleted", `/${code} has been deleted meanwhile.`);
+      return;
+    }
+    toast.done(`/${code} is deleted`);
+    router.push("/app/links");
   }
 
   return (
@@ -146,11 +165,7 @@ function Acts({ link }: { link: LinkView }) {
         onClose={close}
         title={`Delete /${code}?`}
         confirm="Delete for good"
-        act={async () => {
-          await remove({ linkId });
-          toast.done(`/${code} is deleted`);
-          router.push("/app/links");
-        }}
+        act={onDelete}
       >
         <p>It stops at once and cannot come back; its code is never given again.</p>
         <p>Its {formatUnits(link.billedUnits)} billed clicks stay in the entries.</p>

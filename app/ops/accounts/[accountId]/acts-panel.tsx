@@ -47,6 +47,7 @@ function ReadLimit({ account: { id } }: { account: AccountView }) {
     try {
       const { kind } = await readLimit({ accountId: id });
       if (kind === "refreshed") toast.done("The limit was read again");
+      else if (kind === "not_found") toast.failed("The limit could not be read", GONE);
       else
         toast.failed(
           "The limit could not be read",
@@ -68,6 +69,9 @@ function ReadLimit({ account: { id } }: { account: AccountView }) {
   );
 }
 
+/** What an operator is told when the account went away under an open screen. */
+const GONE = "There is no such account any more.";
+
 const OUTCOMES = {
   same: "The plan is the provider's",
   sighted: "A difference was seen; it is read again in five minutes",
@@ -77,6 +81,7 @@ const OUTCOMES = {
   unclear: "The provider contradicts itself; try again later",
   failed: "The provider could not be read",
 } as const;
+const NOT_COMPARED: ReadonlySet<keyof typeof OUTCOMES> = new Set(["skipped", "unclear", "failed"]);
 
 function CheckPlan({ account: { id } }: { account: AccountView }) {
   const check = useAction(api.drift.check);
@@ -87,8 +92,11 @@ function CheckPlan({ account: { id } }: { account: AccountView }) {
     try {
       const answer = await check({ accountId: id });
       const outcome = answer.kind === "ran" ? answer.accounts[0] : undefined;
-      if (outcome === undefined) return;
-      const tell = outcome.outcome === "failed" ? toast.failed : toast.done;
+      if (outcome === undefined) {
+        toast.failed("The plan could not be compared", GONE);
+        return;
+      }
+      const tell = NOT_COMPARED.has(outcome.outcome) ? toast.failed : toast.done;
       tell(OUTCOMES[outcome.outcome], outcome.error ?? undefined);
     } catch {
       toast.failed("The plan could not be compared", "No answer came. Try again.");
@@ -119,8 +127,9 @@ function SetLimit({ account: { id, limit } }: { account: AccountView }) {
       now={limit?.limitUnits ?? null}
       maximum={Number.MAX_SAFE_INTEGER}
       act={async (limitUnits) => {
-        await setLimit({ accountId: id, limitUnits });
-        toast.done(`The limit is ${formatUnits(limitUnits)}`);
+        const { kind } = await setLimit({ accountId: id, limitUnits });
+        if (kind === "set") toast.done(`The limit is ${formatUnits(limitUnits)}`);
+        else toast.failed("It was not set", GONE);
       }}
     />
   );
@@ -136,8 +145,9 @@ function SetRate({ account: { id, jobsPerMinute } }: { account: AccountView }) {
       now={jobsPerMinute}
       maximum={JOBS_PER_MINUTE_MAX}
       act={async (rate) => {
-        await setRate({ accountId: id, jobsPerMinute: rate });
-        toast.done(`${formatUnits(rate)} new jobs a minute`);
+        const { kind } = await setRate({ accountId: id, jobsPerMinute: rate });
+        if (kind === "set") toast.done(`${formatUnits(rate)} new jobs a minute`);
+        else toast.failed("It was not set", GONE);
       }}
     />
   );

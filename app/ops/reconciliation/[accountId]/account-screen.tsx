@@ -27,6 +27,7 @@ export function AccountScreen({ accountId }: { accountId: string }) {
     try {
       const answer = await reconcile({ accountId });
       if (answer.kind === "ran") setRan(answer);
+      else toast.failed("The meters could not be compared", "There is no such account any more.");
     } catch {
       toast.failed("The meters could not be compared", "The log of Convex says why.");
     } finally {
