@@ -25,11 +25,11 @@ export function ListBody<Row>(props: {
   pageNames?: readonly [string, string];
 }) {
   const { list, rows, isFiltered = false, noneYet } = props;
-  const { page, pages } = list;
-  if (page === undefined || rows === undefined) {
+  // Rows stay while others are on their way. Their absence does not: it was that of another filter.
+  if (rows === undefined || (rows.length === 0 && list.isArriving)) {
     return <Loading what={props.loading} rows={props.loadingRows} />;
   }
-  const isNarrowed = isFiltered || pages.number > 1 || list.hasMore;
+  const isNarrowed = isFiltered || list.pages.number > 1 || list.hasMore;
   return (
     <>
       {rows.length > 0
@@ -37,7 +37,7 @@ export function ListBody<Row>(props: {
         : isNarrowed || noneYet === undefined
           ? props.noneFits
           : noneYet}
-      <Pager pages={pages} nextCursor={page.cursor} what={props.what} names={props.pageNames} />
+      <Pager list={list} what={props.what} names={props.pageNames} />
     </>
   );
 }

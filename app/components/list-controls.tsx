@@ -4,7 +4,7 @@ import { ChevronLeft, ChevronRight, Search } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "./button.tsx";
 import { SelectField, TextField } from "./field.tsx";
-import type { Pages } from "./use-pages.ts";
+import type { List, PageOfList } from "./use-list.ts";
 
 /** The row above a list: search and filters. */
 export function ListControls({ children }: { children: ReactNode }) {
@@ -75,19 +75,21 @@ export function optionsOf<Value extends string>(
   return entries.map(([value, named]) => [value as Value, typeof named === "string" ? named : named.name]);
 }
 
-/** Back and forth between pages. Nothing while there is only one. */
+/**
+ * Back and forth between pages. Nothing while there is only one. There is no way forth from a page that is on its way:
+ * the cursor at hand is that of another one. The button keeps the focus meanwhile.
+ */
 export function Pager({
-  pages,
-  nextCursor,
+  list: { page, pages, isArriving },
   what,
   names: [back, forth] = ["Newer", "Older"],
 }: {
-  pages: Pages;
-  nextCursor: string | null;
+  list: List<PageOfList>;
   what: string;
   /** What lies before a page and after it. */
   names?: readonly [string, string];
 }) {
+  const nextCursor = page?.cursor ?? null;
   if (pages.number === 1 && nextCursor === null) return null;
   return (
     <nav aria-label={`Pages of ${what}`} className="flex items-center justify-between gap-3">
@@ -99,7 +101,8 @@ export function Pager({
       <Button
         size="sm"
         disabled={nextCursor === null}
-        onClick={() => nextCursor !== null && pages.forth(nextCursor)}
+        aria-disabled={isArriving}
+        onClick={() => nextCursor !== null && !isArriving && pages.forth(nextCursor)}
       >
         {forth}
         <ChevronRight aria-hidden className="size-4" />

@@ -18,6 +18,8 @@ export interface List<Page> {
   readonly pages: Pages;
   /** Whether there are later pages than the one that is shown. They may have what it has not. */
   readonly hasMore: boolean;
+  /** Whether `page` is an earlier one still. Its cursor leads nowhere now, and what it has not says nothing. */
+  readonly isArriving: boolean;
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- any arguments: useList gives those of the query back
@@ -33,8 +35,10 @@ export function useList<ListQuery extends Query<PageOfList>>(
 ): List<FunctionReturnType<ListQuery>> {
   const pages = usePages(JSON.stringify(filter));
   const args = filter === "skip" ? filter : { ...filter, cursor: pages.cursor };
-  const page = useKept(useQuery(query, args as FunctionArgs<ListQuery> | "skip"));
-  return { page, pages, hasMore: page !== undefined && page.cursor !== null };
+  const answer = useQuery(query, args as FunctionArgs<ListQuery> | "skip");
+  const page = useKept(answer);
+  const hasMore = page !== undefined && page.cursor !== null;
+  return { page, pages, hasMore, isArriving: answer === undefined };
 }
 
 /** A search that answers at once with as much as it shows: a list of one page. "skip" asks for nothing. */
@@ -44,5 +48,5 @@ export function useSearch<Answer extends object>(
 ): List<Answer & PageOfList> {
   const answer = useKept(useQuery(query, args));
   const page = useMemo(() => (answer === undefined ? undefined : { ...answer, cursor: null }), [answer]);
-  return { page, pages: ONE_PAGE, hasMore: false };
+  return { page, pages: ONE_PAGE, hasMore: false, isArriving: answer === undefined };
 }

@@ -88,7 +88,7 @@ export function AlertsPanel() {
           ) : (
             page.isConfigured && <Empty icon={BellRing} title="No alert" />
           )}
-          <Pager pages={list.pages} nextCursor={page.cursor} what="alerts" />
+          <Pager list={list} what="alerts" />
         </>
       )}
     </Panel>
