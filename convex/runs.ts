@@ -52,7 +52,7 @@ export const progress = internalMutation({
   args: { name: v.string(), counts: v.record(v.string(), v.number()) },
   returns: v.null(),
   handler: async (ctx, { name, counts }) => {
-    await save(ctx, name, { counts });
+    await save(ctx, name, { counts, progressAtMs: Date.now() });
     return null;
   },
 });
@@ -62,7 +62,7 @@ export const begin = internalMutation({
   returns: v.null(),
   handler: async (ctx, { name }) => {
     const nowMs = Date.now();
-    await save(ctx, name, { status: "running", lastStartedAtMs: nowMs });
+    await save(ctx, name, { status: "running", lastStartedAtMs: nowMs, progressAtMs: nowMs });
     return null;
   },
 });

@@ -543,6 +543,8 @@ export default defineSchema({
     name: v.string(),
     status: v.union(v.literal("running"), v.literal("good"), v.literal("failed")),
     lastStartedAtMs: v.number(),
+    /** When the run last said how far it had come, its start included. Rows of older versions lack it. */
+    progressAtMs: v.optional(v.number()),
     lastFinishedAtMs: v.union(v.number(), v.null()),
     lastGoodAtMs: v.union(v.number(), v.null()),
     counts: v.record(v.string(), v.number()),

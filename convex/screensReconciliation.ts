@@ -92,7 +92,10 @@ const countsValidator = v.record(v.string(), v.number());
 export const runs = operatorQuery({
   args: { name: v.union(v.literal("reconciler"), v.literal("drift"), v.literal("audit")) },
   returns: v.object({
-    running: v.union(v.object({ startedAtMs: v.number(), counts: countsValidator }), v.null()),
+    running: v.union(
+      v.object({ startedAtMs: v.number(), progressAtMs: v.number(), counts: countsValidator }),
+      v.null(),
+    ),
     lastGoodAtMs: v.union(v.number(), v.null()),
     ended: v.array(
       v.object({
@@ -112,7 +115,7 @@ export const runs = operatorQuery({
       .order("desc")
       .take(RUNS_SHOWN);
     return {
-      running: row?.status === "running" ? { startedAtMs: row.lastStartedAtMs, counts: row.counts } : null,
+      running: row?.status === "running" ? progressOf(row) : null,
       lastGoodAtMs: row?.lastGoodAtMs ?? null,
       ended: ended.map(({ _id: id, status, startedAtMs, finishedAtMs, counts }) => {
         return { id, status, startedAtMs, finishedAtMs, counts };
@@ -120,6 +123,10 @@ export const runs = operatorQuery({
     };
   },
 });
+
+function progressOf({ lastStartedAtMs: startedAtMs, progressAtMs = startedAtMs, counts }: Doc<"runs">) {
+  return { startedAtMs, progressAtMs, counts };
+}
 
 /** How many accounts a whole run goes through; null for more than are counted here. */
 export const accountCount = operatorQuery({

@@ -10,8 +10,14 @@ interface Page {
   readonly cursor: string | null;
 }
 
+interface Running {
+  readonly startedAtMs: number;
+  readonly progressAtMs: number;
+  readonly counts: Record<string, number>;
+}
+
 interface Runs {
-  readonly running: { readonly counts: Record<string, number> } | null;
+  readonly running: Running | null;
   readonly lastGoodAtMs: number | null;
   readonly ended: { readonly status: string; readonly counts: Record<string, number> }[];
 }
@@ -135,4 +141,23 @@ test("runs are kept, the newest first, and no more than fifty", async () => {
   for (let count = 0; count < 50; count += 1) await ledger.reconcile(tenant.accountId);
   const rows = await backend.readAll<StoredRow & { name: string }>("runHistory");
   expect(rows.filter(({ name }) => name === "reconciler")).toHaveLength(50);
+});
+
+test("a run under way shows when it last said how far it has come, however long ago it began", async () => {
+  const running = async () =>
+    (await operator.query<Runs>("screensReconciliation:runs", { name: "reconciler" })).running;
+  const startedAtMs = backend.nowMs();
+  await backend.mutation("runs:begin", { name: "reconciler" });
+  expect(await running()).toEqual({
+    startedAtMs: about(startedAtMs),
+    progressAtMs: about(startedAtMs),
+    counts: {},
+  });
+  await backend.advanceMs(3_600_000);
+  await backend.mutation("runs:progress", { name: "reconciler", counts: { accounts: 7 } });
+  expect(await running()).toEqual({
+    startedAtMs: about(startedAtMs),
+    progressAtMs: about(startedAtMs + 3_600_000),
+    counts: { accounts: 7 },
+  });
 });

@@ -4,6 +4,7 @@ import { useAction, useQuery } from "convex/react";
 import { Play } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
+import { MINUTE_MS } from "../../../lib/shared/durations.ts";
 import { Button } from "../../components/button.tsx";
 import { formatUnits } from "../../components/format.ts";
 import { Panel } from "../../components/panel.tsx";
@@ -16,8 +17,11 @@ import { RunList } from "../run-list.tsx";
 import { type Ran, RunResult } from "./run-result.tsx";
 import { describeCounts } from "./words.ts";
 
-/** A run hands on to another action before this; one that is older has stopped without an end. */
-const STUCK_AFTER_MS = 15 * 60_000;
+/**
+ * A run may take hours, in one action after another. None lives longer than this, and each says how far it has come:
+ * a run that has said nothing for as long has stopped without an end.
+ */
+const STUCK_AFTER_MS = 10 * MINUTE_MS;
 const RUNS_SHOWN = 5;
 
 /** Runs the reconciler for all accounts, shows how far it has come, and how the last runs ended. */
@@ -42,7 +46,7 @@ export function RunPanel() {
   }
 
   const running = runs?.running ?? null;
-  const isRunning = running !== null && nowMs !== null && nowMs - running.startedAtMs < STUCK_AFTER_MS;
+  const isRunning = running !== null && nowMs !== null && nowMs - running.progressAtMs < STUCK_AFTER_MS;
   return (
     <Panel
       id="runs"
