@@ -1,5 +1,6 @@
 import { type Infer, v } from "convex/values";
 
+import { RUNNING_LISTED_MAX } from "../lib/gate/running";
 import { deletionObstacles, isConfirmed } from "../lib/inbox/deletion";
 import { allowances } from "./allowances";
 import type { Doc } from "./_generated/dataModel";
@@ -10,9 +11,6 @@ import { findLimit } from "./rows";
 import { buryAccount } from "./tombstone";
 
 /** The own account of a signed-in customer, and its end. No API key can do either. */
-
-/** Running jobs that are looked at. More than these are in the way as well. */
-const RUNNING_MAX = 100;
 
 const obstaclesValidator = v.array(
   v.union(
@@ -75,7 +73,7 @@ async function obstaclesOf(
     .query("jobs")
     .withIndex("by_account_status_lease", (q) => q.eq("accountId", accountId).eq("status", "running"))
     .order("desc")
-    .take(RUNNING_MAX);
+    .take(RUNNING_LISTED_MAX);
   const limitPlanKey = (await findLimit(ctx, accountId))?.planKey ?? null;
   return deletionObstacles({ freePlanKey: allowances().freePlanKey, planKey, limitPlanKey, running });
 }

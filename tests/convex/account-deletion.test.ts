@@ -55,9 +55,11 @@ describe("deleting the own account", () => {
     expect(await remove(" A@Example.org ")).toEqual({ kind: "deleted", deletedAtMs: backend.nowMs() });
     await settle(backend);
     expect(await backend.readAll("accounts")).toMatchObject([
-      { email: null, name: "Deleted customer", deletedAtMs: expect.any(Number) },
+      { email: null, name: "Deleted customer", deletedAtMs: expect.any(Number), customerId: "customer_a" },
     ]);
-    expect(await backend.readAll("apiKeys")).toMatchObject([{ revokedAtMs: expect.any(Number) }]);
+    expect(await backend.readAll("apiKeys")).toMatchObject([
+      { revokedAtMs: expect.any(Number), name: "worker", prefix: "hf_live_abcd" },
+    ]);
     expect(await backend.query("links:resolve", { serverSecret: SERVER_SECRET, code })).toMatchObject({
       isActive: false,
     });

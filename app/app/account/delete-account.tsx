@@ -4,6 +4,7 @@ import { useAction, useMutation } from "convex/react";
 import { Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { api } from "../../../convex/_generated/api";
+import { countRunning } from "../../../lib/gate/running.ts";
 import { isConfirmed } from "../../../lib/inbox/deletion.ts";
 import { Button, ButtonLink, buttonClass } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/dialog.tsx";
@@ -58,8 +59,12 @@ export function DeleteAccount({ standing }: { standing: Standing }) {
         </Points>
         <Points title="Stays, for the books">
           <li>The ledger: what was counted, and why; it is still billed</li>
-          <li>Jobs and credits behind it, codes and targets of links</li>
-          <li>Billing events as they were signed, which may name your email address</li>
+          <li>Jobs and credits behind it, with the keys and kinds that programs gave to jobs</li>
+          <li>Names, first characters and rights of API keys, without the secrets</li>
+          <li>Codes and targets of links, and their clicks by the hour</li>
+          <li>When reminders were due, without their text</li>
+          <li>Billing events as they were signed, which may name you and your email address</li>
+          <li>Your ids at the provider, and what operators did for the account</li>
         </Points>
       </div>
       <p className="text-sm text-muted">
@@ -104,7 +109,7 @@ function ObstacleNotice({ obstacle }: { obstacle: Obstacle }) {
   return (
     <Notice
       tone="warn"
-      title={count === 1 ? "First end the running job" : `First end the ${count} running jobs`}
+      title={count === 1 ? "First end the running job" : `First end the ${countRunning(count)} running jobs`}
       next={
         <div className="flex flex-col items-start gap-2">
           <span>
@@ -169,7 +174,8 @@ function DeleteDialog(props: { standing: Standing; isOpen: boolean; onClose: () 
     >
       <p>
         Keys, links and reminders end at once, and your name, email address, reminder texts and link titles
-        are erased. The ledger stays for the books.
+        are erased. The ledger stays for the books, and so do the names of API keys, the keys of jobs, the
+        targets of links and the billing events as they were signed.
       </p>
       <p>You are signed out, and this sign-in cannot open an account here again.</p>
     </ConfirmDialog>
