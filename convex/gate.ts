@@ -5,6 +5,7 @@ import { viewJob } from "../lib/gate/job-view";
 import { usableLimit } from "../lib/gate/limit-cache";
 import { parseRequest } from "../lib/gate/request";
 import { freeUnitsOf } from "../lib/gate/room";
+import { RUNNING_LISTED_MAX } from "../lib/gate/running";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { cycleAt } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
@@ -33,7 +34,6 @@ import {
 /** A listing with a filter looks through this many rows at most before it hands back what it has and a cursor. */
 const LIST_ROWS_READ_MAX = 1_000;
 const LIST_LIMIT_MAX = 100;
-const USAGE_RUNNING_MAX = 100;
 
 const admittedValidator = v.object({
   kind: v.literal("admitted"),
@@ -232,6 +232,7 @@ export const usage = accountQuery({
     limit: v.union(limitViewValidator, v.null()),
     limitAgeMs: v.union(v.number(), v.null()),
     freeUnits: v.union(v.number(), v.null()),
+    /** The 100 whose lease ends first. */
     running: v.array(jobViewValidator),
   }),
   handler: async (ctx, args) => {
@@ -244,7 +245,7 @@ export const usage = accountQuery({
     const running = await ctx.db
       .query("jobs")
       .withIndex("by_account_status_lease", (q) => q.eq("accountId", accountId).eq("status", "running"))
-      .take(USAGE_RUNNING_MAX);
+      .take(RUNNING_LISTED_MAX);
     const budget = { usedUnits: row?.usedUnits ?? 0, heldUnits: row?.heldUnits ?? 0 };
     return {
       accountId,

@@ -1,6 +1,7 @@
 "use client";
 
 import type { JobView } from "../../lib/gate/job-view.ts";
+import { countRunning, RUNNING_LISTED_MAX } from "../../lib/gate/running.ts";
 import { formatUnits } from "../components/format.ts";
 import { MeterBar } from "../components/meter-bar.tsx";
 import { Panel } from "../components/panel.tsx";
@@ -43,11 +44,12 @@ const COLUMNS: readonly Column<JobView>[] = [
 
 /** The jobs behind the held units. */
 export function HoldList({ running }: { running: readonly JobView[] }) {
+  const isCut = running.length >= RUNNING_LISTED_MAX;
   return (
     <Panel
       id="holds"
-      title={running.length === 1 ? "1 hold" : `${running.length} holds`}
-      about="Each running job keeps its hold until it ends, or until its lease ends without a sign of life."
+      title={running.length === 1 ? "1 hold" : `${countRunning(running.length)} holds`}
+      about={`Each running job keeps its hold until it ends, or until its lease ends without a sign of life.${isCut ? ` Here are the ${RUNNING_LISTED_MAX} whose lease ends first.` : ""}`}
     >
       <Table label="Holds" columns={COLUMNS} rows={running} keyOf={(job) => job.id} />
     </Panel>

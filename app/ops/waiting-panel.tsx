@@ -26,6 +26,7 @@ export function WaitingPanel() {
     );
   }
   const { countedMax } = waiting;
+  const counted = (count: number): string => (count >= countedMax ? `${countedMax} or more` : String(count));
   const items: readonly Waiting[] = [
     {
       name: "Open reviews",
@@ -58,7 +59,7 @@ export function WaitingPanel() {
     {
       name: "Alerts given up",
       about: waiting.isAlertConfigured
-        ? `${waiting.alertsWaiting} on their way`
+        ? `${counted(waiting.alertsWaiting)} on their way`
         : "no address is set: nobody is told",
       href: "/ops/settings",
       count: waiting.alertsGivenUp,
@@ -85,7 +86,7 @@ export function WaitingPanel() {
               <span className="flex min-w-0 flex-1 flex-col">
                 <span className="text-sm text-muted">{name}</span>
                 <span className={`text-2xl font-semibold tabular-nums ${isBad ? "text-bad" : ""}`}>
-                  {count >= countedMax ? `${countedMax} or more` : count}
+                  {counted(count)}
                 </span>
                 <span className="text-xs text-muted">{about}</span>
               </span>

@@ -3,6 +3,8 @@
 import { useQuery } from "convex/react";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
+import type { JobView } from "../../../lib/gate/job-view.ts";
+import { RUNNING_LISTED_MAX } from "../../../lib/gate/running.ts";
 import { Panel } from "../../components/panel.tsx";
 import { useNow } from "../../components/use-now.ts";
 import { LiveJob } from "./live-job.tsx";
@@ -24,11 +26,16 @@ export function LiveJobs() {
   // What ended before the screen was opened is in the list below.
   const sinceMs = Math.max(openedAtMs, nowMs - ENDED_SHOWN_MS);
   const ended = newest.jobs.filter(({ endedAtMs }) => endedAtMs !== null && endedAtMs >= sinceMs);
-  const shown = [...usage.running, ...ended]
+  // The newest may be missing from usage, which names no more jobs than it can.
+  const named = new Set(usage.running.map(({ id }) => id));
+  const isUnnamed = ({ id, status }: JobView): boolean => status === "running" && !named.has(id);
+  const running = [...usage.running, ...newest.jobs.filter(isUnnamed)];
+  const shown = [...running, ...ended]
     .toSorted((one, other) => other.startedAtMs - one.startedAtMs || (one.key < other.key ? -1 : 1))
     .slice(0, CARDS_MAX);
   if (shown.length === 0) return null;
-  const more = usage.running.length + ended.length - shown.length;
+  const more = running.length + ended.length - shown.length;
+  const isCut = usage.running.length >= RUNNING_LISTED_MAX;
   return (
     <Panel
       id="live"
@@ -45,7 +52,7 @@ export function LiveJobs() {
           />
         ))}
       </ul>
-      {more > 0 && <p className="text-sm text-muted">{more} more in the list below.</p>}
+      {more > 0 && <p className="text-sm text-muted">{isCut ? "Many" : more} more in the list below.</p>}
     </Panel>
   );
 }

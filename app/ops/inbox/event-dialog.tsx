@@ -80,7 +80,8 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
             </dl>
             <section className="flex flex-col gap-2">
               <h3 className="font-semibold">
-                {found.receipts.length === 1 ? "1 delivery" : `${found.receipts.length} deliveries`}
+                {found.event.seenCount === 1 ? "1 delivery" : `${found.event.seenCount} deliveries`}
+                {found.receipts.length < found.event.seenCount && `, the newest ${found.receipts.length}`}
               </h3>
               <ul
                 aria-label="Receipts"

@@ -100,8 +100,8 @@ export function EventScreen({ eventId }: { eventId: string }) {
       </div>
       <Panel
         id="receipts"
-        title={receipts.length === 1 ? "1 delivery" : `${receipts.length} deliveries`}
-        about="Each time the provider sent it, the newest first. Copies are kept as receipts and change nothing."
+        title={event.seenCount === 1 ? "1 delivery" : `${event.seenCount} deliveries`}
+        about={`Each time the provider sent it, the newest first${receipts.length < event.seenCount ? `; the last ${receipts.length} are shown` : ""}. Copies are kept as receipts and change nothing.`}
       >
         <Table
           label="Deliveries"
