@@ -7,6 +7,7 @@ import { allowances } from "./allowances";
 import { creditsOfPeriod } from "./creditRows";
 import { customerState, settleFacts } from "./customers";
 import { accountMutation, accountQuery } from "./functions";
+import { afterArgs } from "./validators";
 
 /** The credits of the current month, UTC. They come with the first look at them, when no event brought them before. */
 
@@ -22,7 +23,7 @@ const balanceValidator = v.object({
 /** What is left, also before the grant of the month is written. */
 export const balance = accountQuery({
   scope: "usage:read",
-  args: {},
+  args: afterArgs,
   returns: balanceValidator,
   handler: async (ctx): Promise<CreditBalance> => {
     const { account } = ctx.principal;

@@ -15,6 +15,7 @@ import { accountMutation, accountQuery, refuse } from "./functions";
 import { chargeJob, heartbeatJob, settleJob } from "./jobEvents";
 import { findBudget, findLimit, findOwnJob, nextCursor } from "./rows";
 import {
+  afterArgs,
   jobStatusValidator,
   jobViewValidator,
   leaseLostValidator,
@@ -222,7 +223,7 @@ export const listJobs = accountQuery({
 
 export const usage = accountQuery({
   scope: "usage:read",
-  args: { nowMs: v.optional(v.number()) },
+  args: { nowMs: v.optional(v.number()), ...afterArgs },
   returns: v.object({
     accountId: v.string(),
     feature: v.string(),

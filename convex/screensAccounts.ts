@@ -13,7 +13,7 @@ import { accountSourceValidator, anchorSourceValidator } from "./inboxValidators
 import { refreshLimit } from "./limits";
 import { findBilling, findBudget, findLimit, hasPart, nextCursor } from "./rows";
 import schema from "./schema";
-import { limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
+import { afterArgs, limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
 
 /** Accounts as the operators' screens show them: who, which plan, how much of it is used, and what stands in the way. */
 
@@ -105,7 +105,7 @@ async function summaryOf(ctx: Reader, account: Doc<"accounts">, limit: Doc<"limi
 }
 
 export const get = operatorQuery({
-  args: { accountId: v.string() },
+  args: { accountId: v.string(), ...afterArgs },
   returns: v.union(
     v.object({
       ...summaryFields,

@@ -37,6 +37,12 @@ export const runnerPlanValidator = v.object({
   endAs: settleOutcomeValidator,
 });
 
+/**
+ * Of a query about the current cycle or month: an end of one that the caller's clock has passed. It changes nothing but
+ * the question, since no row changes at that end and an answer may be kept; the answer goes by the server's own clock.
+ */
+export const afterArgs = { afterMs: v.optional(v.number()) };
+
 /** What an admission or a preview is asked. Numbers are judged by lib/gate/request.ts, not here. */
 export const requestArgs = {
   units: v.number(),

@@ -5,6 +5,8 @@ import { formatUnits } from "../components/format.ts";
 
 export type Usage = FunctionReturnType<typeof api.gate.usage>;
 
+type Facts = Pick<Usage, "limit" | "usedUnits" | "heldUnits" | "cycle" | "running">;
+
 export interface LimitWords {
   readonly tone: "warn" | "bad";
   readonly title: string;
@@ -18,7 +20,7 @@ export interface LimitWords {
 const NEARLY = 0.8;
 
 /** What is said at 80% and at 100% of the limit; null below that, and without a limit. */
-export function limitWords(usage: Usage, formatTime: (instantMs: number) => string): LimitWords | null {
+export function limitWords(usage: Facts, formatTime: (instantMs: number) => string): LimitWords | null {
   const { limit, usedUnits, heldUnits, cycle } = usage;
   const limitUnits = limit?.limitUnits ?? null;
   if (limitUnits === null) return null;
@@ -72,7 +74,7 @@ function usedPercent(usedUnits: number, limitUnits: number): string {
 }
 
 /** Jobs that another cycle admitted hold nothing of this one. */
-function holders({ running, cycle }: Usage): string {
+function holders({ running, cycle }: Facts): string {
   const count = running.filter((job) => job.cycle === cycle.name).length;
   if (count === 0) return "Running jobs of yours hold";
   return count === 1 ? "1 running job of yours holds" : `${countRunning(count)} running jobs of yours hold`;

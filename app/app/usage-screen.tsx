@@ -16,10 +16,11 @@ import { HoldList } from "./hold-list.tsx";
 import { LimitNotice } from "./limit-notice.tsx";
 import { planName } from "./plan/plans.ts";
 import { UsageChart } from "./usage-chart.tsx";
+import { useUsage } from "./use-usage.ts";
 
 /** What is used, held and free of the token limit in this cycle, live. */
 export function UsageScreen() {
-  const usage = useQuery(api.gate.usage, {});
+  const usage = useUsage();
   const me = useQuery(api.signIn.me, {});
   const limitUnits = usage?.limit?.limitUnits ?? null;
   return (

@@ -33,3 +33,14 @@ export function useNow(): number | null {
     () => null,
   );
 }
+
+/** What the clock comes to. It renders again when that has changed, and not with each tick. Null before hydration. */
+export function useNowAs<Value extends string | number | boolean | null>(
+  derive: (nowMs: number) => Value,
+): Value | null {
+  return useSyncExternalStore(
+    subscribe,
+    () => (nowMs === null ? null : derive(nowMs)),
+    () => null,
+  );
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { limitWords, type Usage } from "../../app/app/limit-words.ts";
+import { limitWords } from "../../app/app/limit-words.ts";
 import { viewJob } from "../../lib/gate/job-view.ts";
 import { makeJob } from "../gate/fixtures.ts";
 
@@ -15,15 +15,11 @@ interface Case {
 }
 
 function words({ used, held, limit = 100_000, jobs = held > 0 ? 1 : 0, cycle = CYCLE.name }: Case) {
-  const usage: Usage = {
-    accountId: "a",
-    feature: "tokens",
+  const usage = {
     cycle: CYCLE,
     usedUnits: used,
     heldUnits: held,
-    limit: { limitUnits: limit, provider: "kinde", readAtMs: 0 } as Usage["limit"],
-    limitAgeMs: 0,
-    freeUnits: null,
+    limit: { limitUnits: limit, provider: "kinde" as const, readAtMs: 0, stale: false },
     running: Array.from({ length: jobs }, (_none, index) => viewJob(String(index), makeJob({ cycle }))),
   };
   return limitWords(usage, () => "RESET");

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { HOUR_MS } from "../../lib/shared/durations.ts";
+import { HOUR_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
 import { type Backend, type Calls, createBackend, START_MS } from "../helpers/backend.ts";
 import { customerEvent, deliver, PRO, settle } from "../helpers/inbox.ts";
 import { createTenant } from "../helpers/tenant.ts";
@@ -141,4 +141,25 @@ describe("billing events of the screen", () => {
     expect(await rows()).toEqual(before);
     expect((await list({ status: "applied" })).events).toHaveLength(2);
   });
+});
+
+test("a cycle and a month whose end the reader's clock has passed are asked anew, by the server's own clock", async () => {
+  await backend.close();
+  backend = await createBackend({ startMs: Date.UTC(2026, 10, 1) - MINUTE_MS });
+  await backend.mutation("signIn:link", { kindeUserId: "kp_a", customerId: null, email: null });
+  const [account] = await backend.readAll("accounts");
+  await backend.patchRow(account!._id, { cycleAnchorMs: Date.UTC(2026, 9, 1) });
+  me = backend.as({ subject: "kp_a" });
+  const ask = async (args: object) => ({
+    usage: (await me.query<{ cycle: { endMs: number } }>("gate:usage", { ...args })).cycle.endMs,
+    days: (await me.query<{ endMs: number }>("screensUsage:byDay", { ...args })).endMs,
+    month: (await me.query<{ nextPeriodStartMs: number }>("credits:balance", { ...args })).nextPeriodStartMs,
+  });
+  const now = await ask({});
+  expect(await ask({ afterMs: now.usage })).toEqual(now);
+  await backend.advanceMs(MINUTE_MS);
+  const next = await ask({ afterMs: now.usage });
+  expect(next.usage).toBeGreaterThan(now.usage);
+  expect(next.days).toBe(next.usage);
+  expect(next.month).toBeGreaterThan(now.month);
 });

@@ -1,14 +1,13 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import { Download } from "lucide-react";
 import { useState } from "react";
-import { api } from "../../../convex/_generated/api";
 import { buttonClass } from "../../components/button.tsx";
 import { CheckField } from "../../components/field.tsx";
 import { FilterField, ListControls, type Option, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
 import { type EntryFilter, EntryList } from "./entry-list.tsx";
+import { useUsage } from "../use-usage.ts";
 
 const CYCLES_OFFERED = 12;
 const FEATURES = [
@@ -19,7 +18,7 @@ const FEATURES = [
 
 /** The ledger of the account: what was billed, what was not, and why. */
 export function EntriesScreen() {
-  const current = useQuery(api.gate.usage, {})?.cycle.name;
+  const current = useUsage()?.cycle.name;
   const [cycle, setCycle] = useState("");
   const [feature, setFeature] = useState<(typeof FEATURES)[number][0]>("");
   const [all, setAll] = useState(false);

@@ -14,6 +14,7 @@ import { Instant } from "../../components/time.tsx";
 import { useList } from "../../components/use-list.ts";
 import { formatUnits } from "../../components/format.ts";
 import { CLICK_CLASSES } from "../links/click-classes.ts";
+import { useUsage } from "../use-usage.ts";
 import { WhyDialog } from "./why-dialog.tsx";
 
 export type EntryFilter = Omit<FunctionArgs<typeof api.screensEntries.recent>, "cursor">;
@@ -40,7 +41,12 @@ const columnsOf = (onWhy: (entry: EntryView) => void): readonly Column<EntryView
 
 /** Entries that fit a filter, the newest first, live. */
 export function EntryList({ filter }: { filter: EntryFilter }) {
-  const list = useList(api.screensEntries.recent, filter);
+  const current = useUsage()?.cycle.name;
+  // Named, so that the list goes on to the next cycle when this one ends.
+  const list = useList(
+    api.screensEntries.recent,
+    current === undefined ? "skip" : { cycle: current, ...filter },
+  );
   const [asked, setAsked] = useState<EntryView | null>(null);
   const [isAsked, setIsAsked] = useState(false);
   const columns = columnsOf((entry) => {

@@ -8,6 +8,7 @@ import { RUNNING_LISTED_MAX } from "../../../lib/gate/running.ts";
 import { Panel } from "../../components/panel.tsx";
 import { useNow } from "../../components/use-now.ts";
 import { LiveJob } from "./live-job.tsx";
+import { useUsage } from "../use-usage.ts";
 
 /** A job stays in sight for this long after its end, so that one can read how it ended. */
 const ENDED_SHOWN_MS = 60_000;
@@ -15,7 +16,7 @@ const CARDS_MAX = 10;
 
 /** Running jobs, and those that have just ended. */
 export function LiveJobs() {
-  const usage = useQuery(api.gate.usage, {});
+  const usage = useUsage();
   const newest = useQuery(api.gate.listJobs, { cursor: null, limit: CARDS_MAX });
   const nowMs = useNow();
   const [openedAtMs] = useState(() => Date.now());

@@ -11,11 +11,12 @@ import { Figure, Figures, Panel, ScreenHead } from "../../components/panel.tsx";
 import { Loading } from "../../components/states.tsx";
 import { Instant } from "../../components/time.tsx";
 import { type OfferedPlan, planName, PLANS } from "./plans.ts";
+import { useUsage } from "../use-usage.ts";
 
 /** The plan of the account, and the others. */
 export function PlanScreen() {
   const me = useQuery(api.signIn.me, {});
-  const usage = useQuery(api.gate.usage, {});
+  const usage = useUsage();
   if (me == null || usage === undefined) return <Loading what="your plan" rows={6} />;
   const { planKey, provider } = me;
   const isOffered = PLANS.some(({ key }) => key === planKey);

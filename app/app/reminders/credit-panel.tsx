@@ -1,7 +1,6 @@
 "use client";
 
 import { useMutation, useQuery } from "convex/react";
-import type { FunctionReturnType } from "convex/server";
 import { useEffect } from "react";
 import { api } from "../../../convex/_generated/api";
 import { formatUnits } from "../../components/format.ts";
@@ -11,12 +10,11 @@ import { Loading } from "../../components/states.tsx";
 import { Instant } from "../../components/time.tsx";
 import { useNow } from "../../components/use-now.ts";
 import { planName } from "../plan/plans.ts";
-
-export type CreditBalance = FunctionReturnType<typeof api.credits.balance>;
+import { type CreditBalance, useCredits } from "./use-credits.ts";
 
 /** The credits of this month, live. Writes the grant of the month when no event brought it before. */
 export function CreditPanel() {
-  const balance = useQuery(api.credits.balance, {});
+  const balance = useCredits();
   const me = useQuery(api.signIn.me, {});
   const ensure = useMutation(api.credits.ensure);
   const nowMs = useNow();

@@ -1,6 +1,6 @@
 "use client";
 
-import { useMutation, useQuery } from "convex/react";
+import { useMutation } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { BellPlus } from "lucide-react";
 import { type FormEvent, useState } from "react";
@@ -15,6 +15,7 @@ import { Instant, ZoneName } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
 import { useNow } from "../../components/use-now.ts";
 import { DUE_CHOICES, type DueChoice, dueAt } from "./due-choices.ts";
+import { useCredits } from "./use-credits.ts";
 
 type Refusal = Extract<FunctionReturnType<typeof api.reminders.create>, { kind: "refused" }>;
 type Faults = Readonly<Record<string, string>>;
@@ -24,7 +25,7 @@ const TIME_FAULT = "Choose a time between a second and 366 days from now.";
 /** Writes a reminder. What is wrong with a field is said below it; a month without credits is said above the button. */
 export function ReminderForm() {
   const create = useMutation(api.reminders.create);
-  const balance = useQuery(api.credits.balance, {});
+  const balance = useCredits();
   const nowMs = useNow();
   const [text, setText] = useState("");
   const [choice, setChoice] = useState<DueChoice>("hour");

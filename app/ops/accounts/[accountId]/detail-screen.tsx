@@ -1,6 +1,5 @@
 "use client";
 
-import { useQuery } from "convex/react";
 import type { FunctionReturnType } from "convex/server";
 import { SearchX } from "lucide-react";
 import type { ReactNode } from "react";
@@ -14,6 +13,7 @@ import { Figure, Figures, Panel, ScreenHead } from "../../../components/panel.ts
 import { MeterBar, MeterMark } from "../../../components/meter-bar.tsx";
 import { Empty, Loading } from "../../../components/states.tsx";
 import { Ago, Instant } from "../../../components/time.tsx";
+import { useUntilEnd } from "../../../components/use-until-end.ts";
 import { AccountState } from "../accounts-screen.tsx";
 import { ActsPanel } from "./acts-panel.tsx";
 
@@ -21,7 +21,7 @@ export type AccountView = NonNullable<FunctionReturnType<typeof api.screensAccou
 
 /** One account: plan, limit, usage, what stands in its way, and what an operator can do about it. */
 export function DetailScreen({ accountId }: { accountId: string }) {
-  const account = useQuery(api.screensAccounts.get, { accountId });
+  const account = useUntilEnd(api.screensAccounts.get, { accountId }, ({ cycle }) => cycle.endMs);
   if (account === undefined) return <Loading what="the account" rows={6} />;
   if (account === null) {
     return (
