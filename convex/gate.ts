@@ -1,6 +1,6 @@
 import { v } from "convex/values";
 
-import { estimateKinds, ESTIMATE_JOBS_MAX, ESTIMATE_SPAN_MS, ESTIMATE_STATUSES } from "../lib/gate/estimates";
+import { estimateKinds, ESTIMATE_JOBS_MAX, ESTIMATE_SPAN_MS } from "../lib/gate/estimates";
 import { viewJob } from "../lib/gate/job-view";
 import { usableLimit } from "../lib/gate/limit-cache";
 import { parseRequest } from "../lib/gate/request";
@@ -9,11 +9,10 @@ import { RUNNING_LISTED_MAX } from "../lib/gate/running";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { cycleAt } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
-import type { Doc } from "./_generated/dataModel";
 import { admitJob, extendJob, previewJob } from "./admission";
 import { accountMutation, accountQuery, refuse } from "./functions";
 import { chargeJob, heartbeatJob, settleJob } from "./jobEvents";
-import { findBudget, findLimit, findOwnJob, nextCursor } from "./rows";
+import { findBudget, findJobsThatTellCost, findLimit, findOwnJob, nextCursor } from "./rows";
 import {
   afterArgs,
   jobStatusValidator,
@@ -282,21 +281,7 @@ export const estimates = accountQuery({
   }),
   handler: async (ctx, { kind, nowMs }) => {
     const sinceMs = (nowMs ?? Date.now()) - ESTIMATE_SPAN_MS;
-    const jobs: Doc<"jobs">[] = [];
-    // By status, so that a job that is still running, and changes at each step, is not among what was read.
-    for (const status of ESTIMATE_STATUSES) {
-      const ended = await ctx.db
-        .query("jobs")
-        .withIndex("by_account_status_lease", (q) =>
-          q.eq("accountId", ctx.principal.accountId).eq("status", status).gte("leaseExpiresAtMs", sinceMs),
-        )
-        .order("desc")
-        .take(ESTIMATE_JOBS_MAX);
-      jobs.push(...ended);
-    }
-    const newest = jobs
-      .toSorted((a, b) => b.leaseExpiresAtMs - a.leaseExpiresAtMs)
-      .slice(0, ESTIMATE_JOBS_MAX);
+    const newest = await findJobsThatTellCost(ctx, ctx.principal.accountId, sinceMs, ESTIMATE_JOBS_MAX);
     const wanted = kind === undefined ? newest : newest.filter((job) => job.kind === kind);
     return { kinds: estimateKinds(wanted) };
   },

@@ -1,3 +1,4 @@
+import { STATUSES_THAT_TELL_COST } from "../lib/gate/estimates";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
@@ -108,6 +109,30 @@ export function findLapsedJobs(
       q.eq("accountId", accountId).eq("status", "running").lte("leaseExpiresAtMs", nowMs),
     )
     .take(countMax);
+}
+
+/**
+ * The newest jobs, by their leases, that ran to an end of their own. Read by status, so that a job that is still
+ * running, and changes at each step, is not among what was read.
+ */
+export async function findJobsThatTellCost(
+  ctx: Reader,
+  accountId: Id<"accounts">,
+  sinceMs: number,
+  countMax: number,
+): Promise<Doc<"jobs">[]> {
+  const jobs: Doc<"jobs">[] = [];
+  for (const status of STATUSES_THAT_TELL_COST) {
+    const ended = await ctx.db
+      .query("jobs")
+      .withIndex("by_account_status_lease", (q) =>
+        q.eq("accountId", accountId).eq("status", status).gte("leaseExpiresAtMs", sinceMs),
+      )
+      .order("desc")
+      .take(countMax);
+    jobs.push(...ended);
+  }
+  return jobs.toSorted((a, b) => b.leaseExpiresAtMs - a.leaseExpiresAtMs).slice(0, countMax);
 }
 
 /** Whether one of some texts has a part, whatever its case. */

@@ -74,6 +74,7 @@ import type * as runner from "../runner.js";
 import type * as runs from "../runs.js";
 import type * as screensAccounts from "../screensAccounts.js";
 import type * as screensEntries from "../screensEntries.js";
+import type * as screensEstimates from "../screensEstimates.js";
 import type * as screensEvents from "../screensEvents.js";
 import type * as screensLists from "../screensLists.js";
 import type * as screensOperators from "../screensOperators.js";
@@ -158,6 +159,7 @@ declare const fullApi: ApiFromModules<{
   runs: typeof runs;
   screensAccounts: typeof screensAccounts;
   screensEntries: typeof screensEntries;
+  screensEstimates: typeof screensEstimates;
   screensEvents: typeof screensEvents;
   screensLists: typeof screensLists;
   screensOperators: typeof screensOperators;

@@ -6,7 +6,7 @@ export const ESTIMATE_SPAN_MS = 30 * DAY_MS;
 export const ESTIMATE_JOBS_MAX = 2_000;
 
 /** Jobs that ran to an end of their own. Killed and failed ones tell nothing about cost. */
-export const ESTIMATE_STATUSES = ["completed", "capped"] as const satisfies readonly JobStatus[];
+export const STATUSES_THAT_TELL_COST = ["completed", "capped"] as const satisfies readonly JobStatus[];
 
 /** What jobs of one kind really cost. Shares are of the hold, 0 to 1. */
 export interface KindEstimate {
@@ -30,7 +30,7 @@ type Sample = Pick<Job, "kind" | "status" | "heldUnits" | "usedUnits" | "overCap
 export function estimateKinds(jobs: readonly Sample[]): KindEstimate[] {
   const byKind = new Map<string, Sample[]>();
   for (const job of jobs) {
-    if (!ESTIMATE_STATUSES.some((status) => status === job.status)) continue;
+    if (!STATUSES_THAT_TELL_COST.some((status) => status === job.status)) continue;
     const group = byKind.get(job.kind);
     if (group === undefined) byKind.set(job.kind, [job]);
     else group.push(job);

@@ -83,6 +83,13 @@ test("heartbeat, extension and cap are seen as they happen", async ({ page, stac
   await page.getByRole("button", { name: "Use 1,800" }).click();
   await expect(page.getByLabel("Tokens to hold")).toHaveValue("1800");
   await expect(page.getByRole("table", { name: "Estimates by kind" })).toContainText("1,800");
+  const estimates = page.getByRole("region", { name: "Estimates against real cost" });
+  await expect(estimates).toContainText(
+    "The newest job of the kind report held 1,500 tokens and used 1,500 of them (100%). The suggested hold is 1,800 for each.",
+  );
+  await expect(estimates.getByRole("figure", { name: /^Held and used/ }).locator("canvas")).toBeVisible();
+  await estimates.getByText("The numbers").click();
+  await expect(estimates.getByRole("columnheader", { name: "Wanted beyond the hold" })).toBeVisible();
 });
 
 test("jobs are found by key and by status", async ({ page, stack }) => {
