@@ -7,8 +7,8 @@ import { api } from "../../convex/_generated/api";
 import { DAY_MS } from "../../lib/shared/durations.ts";
 import { Chart, type ChartData } from "../components/chart.tsx";
 import { Panel } from "../components/panel.tsx";
-import { Loading } from "../components/states.tsx";
-import { useNow } from "../components/use-now.ts";
+import { useKept } from "../components/use-kept.ts";
+import { useNowAs } from "../components/use-now.ts";
 
 interface Cycle {
   readonly name: string;
@@ -16,11 +16,19 @@ interface Cycle {
   readonly endMs: number;
 }
 
-/** Usage over the cycle: what each day added, and the sum against the limit. */
-export function UsageChart({ cycle, limitUnits }: { cycle: Cycle | null; limitUnits: number | null }) {
-  const nowMs = useNow();
-  const today =
-    nowMs === null || cycle === null ? null : Math.max(0, Math.floor((nowMs - cycle.startMs) / DAY_MS));
+interface UsageByDay {
+  /** Days are of 24 hours from the start of the cycle; those without any are left out. */
+  readonly unitsOf: ReadonlyMap<number, number>;
+  /** The day under way. */
+  readonly today: number;
+  readonly isCut: boolean;
+}
+
+/** Live, by two questions: the days that are over, which are read once, and the one under way. */
+export function useUsageByDay(cycle: Cycle | null): UsageByDay | undefined {
+  const today = useNowAs((nowMs) =>
+    cycle === null ? null : Math.max(0, Math.floor((nowMs - cycle.startMs) / DAY_MS)),
+  );
   const span = cycle === null ? null : { cycle: { name: cycle.name, startMs: cycle.startMs } };
   const over = useQuery(
     api.screensUsage.byDay,
@@ -30,24 +38,35 @@ export function UsageChart({ cycle, limitUnits }: { cycle: Cycle | null; limitUn
     api.screensUsage.byDay,
     span === null || today === null ? "skip" : { ...span, fromDay: today, untilDay: null },
   );
-  const days = useMemo(
-    () => (current === undefined || (over === undefined && today !== 0) ? null : sumsOf(over, current)),
-    [over, current, today],
-  );
-  const data = useMemo(
+  const sums = useMemo(
     () =>
-      days === null || today === null || cycle === null ? null : chartOf(cycle, days, today, limitUnits),
-    [cycle, days, today, limitUnits],
+      today === null || current === undefined || (over === undefined && today !== 0)
+        ? undefined
+        : sumsOf(today, over, current),
+    [today, over, current],
   );
-  if (days?.size === 0) return null;
+  return useKept(sums);
+}
+
+type Span = FunctionReturnType<typeof api.screensUsage.byDay>;
+
+function sumsOf(today: number, ...spans: readonly (Span | undefined)[]): UsageByDay {
+  const unitsOf = new Map<number, number>();
+  for (const { day, units } of spans.flatMap((span) => span?.days ?? [])) {
+    unitsOf.set(day, (unitsOf.get(day) ?? 0) + units);
+  }
+  return { unitsOf, today, isCut: spans.some((span) => span?.isCut === true) };
+}
+
+/** Usage over the cycle: what each day added, and the sum against the limit. Nothing before the first day that did. */
+export function UsageChart(props: { cycle: Cycle; byDay: UsageByDay; limitUnits: number | null }) {
+  const { cycle, byDay, limitUnits } = props;
+  const data = useMemo(() => chartOf(cycle, byDay, limitUnits), [cycle, byDay, limitUnits]);
+  if (byDay.unitsOf.size === 0) return null;
   return (
     <Panel id="over-the-cycle" title="Over the cycle" about="Settled tokens by day, and their sum.">
-      {data === null ? (
-        <Loading what="the chart" rows={6} />
-      ) : (
-        <Chart label="Usage over the cycle" data={data} />
-      )}
-      {(over?.isCut === true || current?.isCut === true) && (
+      <Chart label="Usage over the cycle" data={data} />
+      {byDay.isCut && (
         <p className="text-xs text-muted">
           There are more jobs than the chart adds up; all of them are in the entries.
         </p>
@@ -56,20 +75,9 @@ export function UsageChart({ cycle, limitUnits }: { cycle: Cycle | null; limitUn
   );
 }
 
-type ByDay = FunctionReturnType<typeof api.screensUsage.byDay>;
-
-function sumsOf(...spans: readonly (ByDay | undefined)[]): ReadonlyMap<number, number> {
-  const sums = new Map<number, number>();
-  for (const { day, units } of spans.flatMap((span) => span?.days ?? [])) {
-    sums.set(day, (sums.get(day) ?? 0) + units);
-  }
-  return sums;
-}
-
 function chartOf(
   { startMs, endMs }: Cycle,
-  unitsOf: ReadonlyMap<number, number>,
-  today: number,
+  { unitsOf, today }: UsageByDay,
   limitUnits: number | null,
 ): ChartData {
   const count = Math.ceil((endMs - startMs) / DAY_MS);

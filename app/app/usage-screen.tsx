@@ -15,12 +15,13 @@ import { FirstSteps } from "./first-steps.tsx";
 import { HoldList } from "./hold-list.tsx";
 import { LimitNotice } from "./limit-notice.tsx";
 import { planName } from "./plan/plans.ts";
-import { UsageChart } from "./usage-chart.tsx";
+import { UsageChart, useUsageByDay } from "./usage-chart.tsx";
 import { useUsage } from "./use-usage.ts";
 
 /** What is used, held and free of the token limit in this cycle, live. */
 export function UsageScreen() {
   const usage = useUsage();
+  const byDay = useUsageByDay(usage?.cycle ?? null);
   const me = useQuery(api.signIn.me, {});
   const limitUnits = usage?.limit?.limitUnits ?? null;
   return (
@@ -36,22 +37,22 @@ export function UsageScreen() {
         Tokens of this billing cycle. A job holds its part of the limit before it starts, and gives back what
         it did not use.
       </ScreenHead>
-      {usage !== undefined && <LimitNotice usage={usage} />}
-      <Panel
-        id="usage"
-        title="This cycle"
-        aside={
-          me?.planKey == null ? undefined : (
-            <p className="text-sm text-muted">
-              Plan <span className="font-medium text-ink">{planName(me.planKey)}</span>
-            </p>
-          )
-        }
-      >
-        {usage === undefined ? (
-          <Loading what="your usage" />
-        ) : (
-          <>
+      {usage === undefined || byDay === undefined ? (
+        <Loading what="your usage" rows={8} />
+      ) : (
+        <>
+          <LimitNotice usage={usage} />
+          <Panel
+            id="usage"
+            title="This cycle"
+            aside={
+              me?.planKey == null ? undefined : (
+                <p className="text-sm text-muted">
+                  Plan <span className="font-medium text-ink">{planName(me.planKey)}</span>
+                </p>
+              )
+            }
+          >
             <MeterBar
               label={`${formatUnits(usage.usedUnits)} tokens used and ${formatUnits(usage.heldUnits)} held of ${limitUnits === null ? "no known limit" : formatUnits(limitUnits)}`}
               parts={[
@@ -91,11 +92,11 @@ export function UsageScreen() {
                 <RefreshLimit />
               </Fact>
             </dl>
-          </>
-        )}
-      </Panel>
-      {usage !== undefined && usage.running.length > 0 && <HoldList running={usage.running} />}
-      <UsageChart cycle={usage?.cycle ?? null} limitUnits={limitUnits} />
+          </Panel>
+          {usage.running.length > 0 && <HoldList running={usage.running} />}
+          <UsageChart cycle={usage.cycle} byDay={byDay} limitUnits={limitUnits} />
+        </>
+      )}
       <FirstSteps />
     </>
   );

@@ -16,6 +16,20 @@ export function Empty(props: { icon: LucideIcon; title: string; children?: React
   );
 }
 
+/** Told to those who cannot see that something is on its way. */
+export function LoadingNote({ what }: { what: string }) {
+  return (
+    <span role="status" className="sr-only">
+      Loading {what}…
+    </span>
+  );
+}
+
+/** In the place of one value in a line of text. */
+export function Placeholder() {
+  return <span aria-hidden className="inline-block h-4 w-32 animate-pulse rounded bg-sunken align-middle" />;
+}
+
 /** In the place of what is still on its way. It takes about as much room as what comes, so that nothing jumps. */
 export function Loading({ what, rows = 3 }: { what: string; rows?: number }) {
   return (

@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { api } from "../../../convex/_generated/api";
 import { ButtonLink } from "../../components/button.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
-import { Loading } from "../../components/states.tsx";
+import { LoadingNote, Placeholder } from "../../components/states.tsx";
 import { Instant, ZoneName } from "../../components/time.tsx";
 import { planName } from "../plan/plans.ts";
 import { DeleteAccount } from "./delete-account.tsx";
@@ -31,24 +31,19 @@ export function AccountScreen({ signInName }: { signInName: string }) {
           </ButtonLink>
         }
       >
-        {standing === undefined ? (
-          <Loading what="your account" />
-        ) : (
-          <dl className="grid gap-x-8 gap-y-4 text-sm sm:grid-cols-2 lg:grid-cols-3">
-            <Fact name="Name">{signInName === "" ? standing.name : signInName}</Fact>
-            <Fact name="Email">{standing.email ?? "not told"}</Fact>
-            <Fact name="Plan">{planName(standing.planKey)}</Fact>
-            <Fact name="Customer since">
-              <Instant ms={standing.createdAtMs} />
-            </Fact>
-            <Fact name="Time zone of this browser">
-              <ZoneName />
-            </Fact>
-            <Fact name="Account id">
-              <span className="font-mono text-xs">{standing.id}</span>
-            </Fact>
-          </dl>
-        )}
+        {standing === undefined && <LoadingNote what="your account" />}
+        <dl className="grid gap-x-8 gap-y-4 text-sm sm:grid-cols-2 lg:grid-cols-3">
+          <Fact name="Name">{signInName === "" ? standing?.name : signInName}</Fact>
+          <Fact name="Email">{standing && (standing.email ?? "not told")}</Fact>
+          <Fact name="Plan">{standing && planName(standing.planKey)}</Fact>
+          <Fact name="Customer since">{standing && <Instant ms={standing.createdAtMs} />}</Fact>
+          <Fact name="Time zone of this browser">
+            <ZoneName />
+          </Fact>
+          <Fact name="Account id">
+            {standing && <span className="font-mono text-xs">{standing.id}</span>}
+          </Fact>
+        </dl>
         <p className="text-sm text-muted">
           Name and email come from your sign-in. Change them there; they follow with the next billing event.
         </p>
@@ -59,11 +54,12 @@ export function AccountScreen({ signInName }: { signInName: string }) {
   );
 }
 
+/** Its place is kept until it is known. */
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="flex min-w-0 flex-col gap-0.5">
       <dt className="text-muted">{name}</dt>
-      <dd className="font-medium break-all">{children}</dd>
+      <dd className="font-medium break-all">{children ?? <Placeholder />}</dd>
     </div>
   );
 }

@@ -1,12 +1,23 @@
 "use client";
 
+import { useQuery } from "convex/react";
+import { api } from "../../../convex/_generated/api";
 import { ScreenHead } from "../../components/panel.tsx";
+import { Loading } from "../../components/states.tsx";
+import { useUsage } from "../use-usage.ts";
 import { Estimates } from "./estimates.tsx";
 import { JobTable } from "./job-table.tsx";
-import { LiveJobs } from "./live-jobs.tsx";
+import { LiveJobs, NEWEST } from "./live-jobs.tsx";
 import { StartJobs } from "./start-jobs.tsx";
 
 export function JobsScreen() {
+  // Two of the panels are there only for who has jobs, so none is shown before it is known whether they are.
+  const known = [
+    useUsage(),
+    useQuery(api.gate.listJobs, NEWEST),
+    useQuery(api.gate.estimates, {}),
+    useQuery(api.screensEstimates.ended, {}),
+  ];
   return (
     <>
       <ScreenHead title="Jobs">
@@ -14,9 +25,15 @@ export function JobsScreen() {
         and watch the hold come back.
       </ScreenHead>
       <StartJobs />
-      <LiveJobs />
-      <Estimates />
-      <JobTable />
+      {known.includes(undefined) ? (
+        <Loading what="your jobs" rows={6} />
+      ) : (
+        <>
+          <LiveJobs />
+          <Estimates />
+          <JobTable />
+        </>
+      )}
     </>
   );
 }

@@ -13,11 +13,12 @@ import { useUsage } from "../use-usage.ts";
 /** A job stays in sight for this long after its end, so that one can read how it ended. */
 const ENDED_SHOWN_MS = 60_000;
 const CARDS_MAX = 10;
+export const NEWEST = { cursor: null, limit: CARDS_MAX };
 
 /** Running jobs, and those that have just ended. */
 export function LiveJobs() {
   const usage = useUsage();
-  const newest = useQuery(api.gate.listJobs, { cursor: null, limit: CARDS_MAX });
+  const newest = useQuery(api.gate.listJobs, NEWEST);
   const nowMs = useNow();
   const [openedAtMs] = useState(() => Date.now());
   // Whose worker was taken away here; the job itself cannot tell that apart from a slow one.

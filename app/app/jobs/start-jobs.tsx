@@ -128,16 +128,20 @@ export function StartJobs() {
             ))}
           </SelectField>
         </div>
-        {estimate !== undefined && (
-          <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
-            {estimate.jobs === 1 ? "1 job" : `${formatUnits(estimate.jobs)} jobs`} of this kind: half used up
-            to {formatUnits(estimate.p50UsedUnits)}, nine in ten up to {formatUnits(estimate.p90UsedUnits)}.
-            Suggested hold:{" "}
-            <Button size="sm" onClick={() => setForm({ ...form, units: String(estimate.suggestedUnits) })}>
-              Use {formatUnits(estimate.suggestedUnits)}
-            </Button>
-          </p>
-        )}
+        <p className="flex min-h-8 flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
+          {estimate !== undefined ? (
+            <>
+              {estimate.jobs === 1 ? "1 job" : `${formatUnits(estimate.jobs)} jobs`} of this kind: half used
+              up to {formatUnits(estimate.p50UsedUnits)}, nine in ten up to{" "}
+              {formatUnits(estimate.p90UsedUnits)}. Suggested hold:{" "}
+              <Button size="sm" onClick={() => setForm({ ...form, units: String(estimate.suggestedUnits) })}>
+                Use {formatUnits(estimate.suggestedUnits)}
+              </Button>
+            </>
+          ) : (
+            estimates !== undefined && "No job of this kind has run to its end yet, so no hold is suggested."
+          )}
+        </p>
         <Preview asked={asked} />
         <div className="flex flex-wrap gap-2">
           <Button type="submit" look="primary" isBusy={starting === 1} disabled={starting > 0}>

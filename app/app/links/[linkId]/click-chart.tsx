@@ -31,24 +31,25 @@ export function ClickChart({ linkId }: { linkId: string }) {
   const nowMs = useNow();
   // The span moves on with the hour, not with every tick, or the question would be a new one each second.
   const untilMs = nowMs === null ? null : Math.floor(nowMs / HOUR_MS + 1) * HOUR_MS;
-  const read = useKept(
-    useQuery(
-      api.links.stats,
-      untilMs === null ? "skip" : { linkId, fromMs: untilMs - span.hours * HOUR_MS, untilMs },
-    ),
+  const read = useQuery(
+    api.links.stats,
+    untilMs === null ? "skip" : { linkId, fromMs: untilMs - span.hours * HOUR_MS, untilMs },
   );
-  const data = useMemo(
-    () => (read?.kind === "read" && untilMs !== null ? chartOf(read.hours, untilMs, span) : null),
-    [read, untilMs, span],
+  // Kept together with the name of its span: hours of one are not shown as those of another.
+  const shown = useKept(
+    useMemo(() => {
+      if (read?.kind !== "read" || untilMs === null) return undefined;
+      const data = chartOf(read.hours, untilMs, span);
+      const clicks = data.series.flatMap(({ values }) => values);
+      const total = clicks.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+      return { data, about: `${formatUnits(total)} in the last ${span.name}, by class.` };
+    }, [read, untilMs, span]),
   );
-  const total = data?.series
-    .flatMap(({ values }) => values)
-    .reduce<number>((sum, value) => sum + (value ?? 0), 0);
   return (
     <Panel
       id="over-time"
       title="Clicks over time"
-      about={total === undefined ? undefined : `${formatUnits(total)} in the last ${span.name}, by class.`}
+      about={shown?.about}
       aside={
         <FilterField
           label="Time shown"
@@ -59,10 +60,10 @@ export function ClickChart({ linkId }: { linkId: string }) {
         />
       }
     >
-      {data === null ? (
+      {shown === undefined ? (
         <Loading what="the clicks" rows={6} />
       ) : (
-        <Chart label="Clicks by class over time" data={data} />
+        <Chart label="Clicks by class over time" data={shown.data} />
       )}
     </Panel>
   );
