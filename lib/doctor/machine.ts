@@ -1,6 +1,6 @@
 import { readErrorCode } from "../kinde/schemas.ts";
 import { type Answered, type Probe, unreachable } from "./probe.ts";
-import { failed, type Finding, ok } from "./report.ts";
+import { failed, type Finding, ok, skipped } from "./report.ts";
 
 export interface MachineApplication {
   readonly issuerUrl: string;
@@ -69,7 +69,8 @@ function audienceMissing(audience: string, why: string): Finding {
 export async function checkScopes(probe: Probe, app: MachineApplication): Promise<Finding> {
   const all = await askForToken(probe, app, NEEDED_SCOPES.join(" "));
   if (all.kind === "no_answer") return unreachable("the token endpoint of", app.issuerUrl, all);
-  if (tokenOf(all.json) !== null) return ok(NEEDED_SCOPES.join(", "));
+  const accessToken = tokenOf(all.json);
+  if (accessToken !== null) return judgeGranted(grantedScopes(all.json, accessToken));
   if (readErrorCode(all.json) !== "invalid_scope") {
     const detail = `the token endpoint answered ${all.status} when asked for the scopes`;
     return failed(
@@ -86,6 +87,15 @@ export async function checkScopes(probe: Probe, app: MachineApplication): Promis
     if (one.kind === "answered" && readErrorCode(one.json) === "invalid_scope") missing.push(scope);
   }
   return scopesMissing(missing);
+}
+
+/** A provider may answer with a token of fewer scopes instead of an error. */
+export function judgeGranted(granted: readonly string[]): Finding {
+  if (granted.length === 0) {
+    return skipped("the token does not say which scopes it has; the lines below show what it may read");
+  }
+  const missing = NEEDED_SCOPES.filter((scope) => !granted.includes(scope));
+  return missing.length === 0 ? ok(NEEDED_SCOPES.join(", ")) : scopesMissing(missing);
 }
 
 export function scopesMissing(scopes: readonly string[]): Finding {
@@ -114,14 +124,26 @@ function tokenOf(json: unknown): string | null {
   return typeof json.access_token === "string" ? json.access_token : null;
 }
 
-/** Read without a check of the signature: it came from the provider itself, and is only looked at. */
+/** What the answer says it grants, and the token in it: a list, or words in one text. */
+function grantedScopes(json: unknown, token: string): string[] {
+  const { scp, scope } = claimsOf(token);
+  const answered = typeof json === "object" && json !== null && "scope" in json ? json.scope : undefined;
+  const stated = [scp, scope, answered].map((value) =>
+    [value].flat().flatMap((word) => (typeof word === "string" ? word.split(/\s+/).filter(Boolean) : [])),
+  );
+  return stated.find((scopes) => scopes.length > 0) ?? [];
+}
+
 function audiencesOf(token: string): string[] {
+  return [claimsOf(token)["aud"]].flat().filter((name): name is string => typeof name === "string");
+}
+
+/** Read without a check of the signature: it came from the provider itself, and is only looked at. */
+function claimsOf(token: string): Record<string, unknown> {
   try {
-    const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as {
-      aud?: unknown;
-    };
-    return [claims.aud].flat().filter((name): name is string => typeof name === "string");
+    const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+    return typeof claims === "object" && claims !== null ? { ...claims } : {};
   } catch {
-    return [];
+    return {};
   }
 }
