@@ -3,7 +3,8 @@ import { type AllowanceCatalogue, allowanceOf } from "../inbox/allowance.ts";
 import { HANDLED_TYPES } from "../inbox/read-event.ts";
 import { isLoopback } from "../kinde/environment.ts";
 import { readErrorCode, entitlementsAnswer, webhooksAnswer } from "../kinde/schemas.ts";
-import type { WebhookEndpoint } from "../kinde/webhooks.ts";
+import { PAGE_SIZE, PAGES_MAX } from "../kinde/paging.ts";
+import { type WebhookEndpoint, WEBHOOKS_PATH } from "../kinde/webhooks.ts";
 import { scopesMissing } from "./machine.ts";
 import { type Answered, hostOf, type NoAnswer, type Probe, unreachable } from "./probe.ts";
 import { failed, type Finding, ok, skipped } from "./report.ts";
@@ -16,20 +17,34 @@ export interface Management {
 }
 
 const WEBHOOK_PATH = "/api/webhooks/kinde";
+const ASK_KINDE = "run the doctor again; if it stays, ask Kinde about that answer";
 
 /** The meters that the product reports to; the names are the Keys of the features. */
 export const NEEDED_FEATURES = ["tokens", "clicks"] as const;
 
 export async function checkWebhook(api: Management, siteUrl: string): Promise<Finding> {
-  const answer = await read(api, "/api/v1/webhooks");
-  if (answer.kind === "no_answer") return unreachable("the management API of", api.issuerUrl, answer);
-  if (answer.status === 403) {
-    const because = "the machine application lacks the scope read:webhooks";
-    return skipped(because, "switch the scope on, or look at Kinde under Settings > Webhooks yourself");
+  const webhooks: WebhookEndpoint[] = [];
+  const call = `GET ${WEBHOOKS_PATH}`;
+  let after: string | null = null;
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const from = after === null ? "" : `&starting_after=${encodeURIComponent(after)}`;
+    // Each page begins where the one before it ended.
+    // oxlint-disable-next-line no-await-in-loop
+    const answer = await read(api, `${WEBHOOKS_PATH}?page_size=${PAGE_SIZE}${from}`);
+    if (answer.kind === "no_answer") return unreachable("the management API of", api.issuerUrl, answer);
+    if (answer.status === 403) {
+      const because = "the machine application lacks the scope read:webhooks";
+      return skipped(because, "switch the scope on, or look at Kinde under Settings > Webhooks yourself");
+    }
+    const parsed = webhooksAnswer.safeParse(answer.json);
+    if (answer.status !== 200 || !parsed.success) return unexpected(call, answer);
+    webhooks.push(...parsed.data.webhooks);
+    if (parsed.data.has_more !== true) return judgeWebhooks(siteUrl, webhooks);
+    const last = parsed.data.webhooks.at(-1)?.id;
+    if (last === undefined || last === after) break;
+    after = last;
   }
-  const parsed = webhooksAnswer.safeParse(answer.json);
-  if (answer.status !== 200 || !parsed.success) return unexpected("GET /api/v1/webhooks", answer);
-  return judgeWebhooks(siteUrl, parsed.data.webhooks);
+  return failed("unexpected_answer", `${call} says there is more without an end`, ASK_KINDE);
 }
 
 export function judgeWebhooks(siteUrl: string, webhooks: readonly WebhookEndpoint[]): Finding {
@@ -158,9 +173,5 @@ function unexpected(call: string, { status, json }: Answered): Finding {
     );
   }
   const detail = `${call} answered ${status}${code === null ? "" : ` (${code})`}`;
-  return failed(
-    "unexpected_answer",
-    detail,
-    "run the doctor again; if it stays, ask Kinde about that answer",
-  );
+  return failed("unexpected_answer", detail, ASK_KINDE);
 }

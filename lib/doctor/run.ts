@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { DEFAULT_ALLOWANCES, parseAllowances } from "../inbox/allowance.ts";
+import { hashApiKey } from "../server/api-keys.ts";
 import { checkPlans, checkWebhook, type Management } from "./billing.ts";
 import {
   checkAuthConfig,
@@ -126,9 +126,7 @@ class Doctor {
     await this.step("operator key", [], noConvex ?? noSettings ?? noKey, () =>
       checkOperatorKey(probe, convexUrl, {
         serverSecret: serverSecret ?? "",
-        keyHash: createHash("sha256")
-          .update(operatorKey ?? "")
-          .digest("hex"),
+        keyHash: hashApiKey(operatorKey ?? ""),
       }),
     );
     await this.step("auth config of Convex", [], noConvex ?? noIssuer, () =>

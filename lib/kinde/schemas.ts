@@ -133,7 +133,8 @@ const webhook = z
     eventTypes: row.event_types ?? null,
   }));
 
-export const webhooksAnswer = z.object({ webhooks: list(webhook) });
+/** The documented answer is one page and says nothing of more. */
+export const webhooksAnswer = z.object({ webhooks: list(webhook), has_more: z.boolean().nullish() });
 
 export const userAnswer = z.object({
   id: name,

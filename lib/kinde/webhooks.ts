@@ -1,8 +1,9 @@
 import type { ManagementApi } from "./api.ts";
 import type { Failure } from "./failure.ts";
+import { readPages, tooLong } from "./paging.ts";
 import { webhooksAnswer } from "./schemas.ts";
 
-const PATH = "/api/v1/webhooks";
+export const WEBHOOKS_PATH = "/api/v1/webhooks";
 
 /** An endpoint that Kinde delivers events to. */
 export interface WebhookEndpoint {
@@ -19,8 +20,18 @@ export interface WebhooksRead {
   readonly webhooks: readonly WebhookEndpoint[];
 }
 
-/** The webhook endpoints of the tenant. Needs the scope `read:webhooks`, which is no part of the ones that must be there. */
+/**
+ * The webhook endpoints of the tenant, all pages. Needs the scope `read:webhooks`, which is no part of the ones that
+ * must be there.
+ */
 export async function readWebhooks(api: ManagementApi): Promise<WebhooksRead | Failure> {
-  const answer = await api.read(PATH, {}, webhooksAnswer, api.startBudget());
-  return answer.kind === "failed" ? answer : { kind: "read", webhooks: answer.value.webhooks };
+  const answer = await readPages(api, api.startBudget(), {
+    path: WEBHOOKS_PATH,
+    query: {},
+    schema: webhooksAnswer,
+    split: (page) => ({ ids: page.webhooks.map(({ id }) => id), hasMore: page.has_more === true, page }),
+  });
+  if (answer.kind === "failed") return answer;
+  if (answer.value.truncated) return tooLong(WEBHOOKS_PATH);
+  return { kind: "read", webhooks: answer.value.pages.flatMap(({ webhooks }) => webhooks) };
 }

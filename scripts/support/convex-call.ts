@@ -1,5 +1,6 @@
 import { CliError } from "./cli.mjs";
-import { type CallerSecrets, sha256Hex } from "./secrets.ts";
+import { hashApiKey } from "../../lib/server/api-keys.ts";
+import type { CallerSecrets } from "./secrets.ts";
 
 /** The audit walks every budget; a large installation may take its time. */
 const AUDIT_TIMEOUT_MS = 10 * 60_000;
@@ -36,7 +37,7 @@ export async function callAsOperator(
   const args = {
     ...own,
     serverSecret: secrets.serverSecret,
-    keyHash: sha256Hex(secrets.operatorKey),
+    keyHash: hashApiKey(secrets.operatorKey),
   };
   let text: string;
   try {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CliError } from "./cli.mjs";
@@ -67,11 +67,6 @@ export function openSecrets(dataDir: string): Secrets {
     kindeM2mSecret: openSecret(dataDir, KINDE_M2M_SECRET),
     kindeControlKey: openSecret(dataDir, KINDE_CONTROL_KEY),
   };
-}
-
-/** How a key is named in the database and in the environment: never by itself. */
-export function sha256Hex(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 function openSecret(dataDir: string, kind: SecretKind): string {

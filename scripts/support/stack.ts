@@ -1,6 +1,7 @@
 // What the processes of the stack are and how they are told about each other. The only place that knows.
 import type { ChildSpec } from "./children.ts";
-import { sha256Hex, type Secrets } from "./secrets.ts";
+import { hashApiKey } from "../../lib/server/api-keys.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** Named in the log lines and in the line that says which part ended. */
 export const ENGINE = "local-convex";
@@ -35,7 +36,7 @@ export function engineSpec(options: {
     env: {
       NODE_ENV: "production",
       HOLDFAST_SERVER_SECRETS: options.secrets.serverSecret,
-      HOLDFAST_OPERATOR_KEY_HASH: sha256Hex(options.secrets.operatorKey),
+      HOLDFAST_OPERATOR_KEY_HASH: hashApiKey(options.secrets.operatorKey),
       HOLDFAST_SHORT_URL: options.shortUrl,
       LOCAL_CONVEX_BACKUP_KEY: backupKeyOf(options.secrets),
       ...options.kindeEnv,

@@ -6,7 +6,7 @@ import { createEngine, type EngineOptions } from "../../lib/local-convex/engine.
 import type { ExecutorCounts } from "../../lib/local-convex/executor.ts";
 import type { JsonObject } from "../../lib/local-convex/values/json.ts";
 import { ROOT } from "./root.ts";
-import { sha256Hex } from "./secrets.ts";
+import { hashApiKey } from "../../lib/server/api-keys.ts";
 
 export type Call = <T>(path: string, args: JsonObject) => Promise<T>;
 
@@ -26,7 +26,7 @@ export interface LocalEngine {
 const SERVER_SECRET = "local-engine-server-secret";
 /** What `convex/auth.config.ts` needs; nobody signs in here, so nothing has to listen there. */
 const KINDE_ISSUER_URL = "http://127.0.0.1:3220";
-const OPERATOR_KEY_HASH = sha256Hex("local-engine-operator-key");
+const OPERATOR_KEY_HASH = hashApiKey("local-engine-operator-key");
 
 /** What such an engine is started with, for one that is a process of its own. */
 export const engineEnvironment = {

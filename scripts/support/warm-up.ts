@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import { createApiClient } from "./api-client.mjs";
 import { callAsOperator } from "./convex-call.ts";
 import { emptyTally, inParallel, runJob } from "./load-run.mjs";
-import { type CallerSecrets, sha256Hex } from "./secrets.ts";
+import { hashApiKey } from "../../lib/server/api-keys.ts";
+import type { CallerSecrets } from "./secrets.ts";
 
 /** Jobs at a time, jobs in all (each is five requests), and how long they may take together. */
 const LANES = 50;
@@ -46,7 +47,7 @@ export async function warmUp(options: WarmUpOptions): Promise<string> {
 /** The key of the warm-up account follows from the operator's: the same one at every start, kept nowhere. */
 async function openAccount({ convexUrl, secrets, signal }: WarmUpOptions): Promise<string> {
   const token = `hf_live_${createHmac("sha256", secrets.operatorKey).update("warm-up").digest("base64url")}`;
-  const own = { keyHashNew: sha256Hex(token), prefix: token.slice(0, 12) };
+  const own = { keyHashNew: hashApiKey(token), prefix: token.slice(0, 12) };
   await callAsOperator(convexUrl, "mutation", "lab:openWarmUp", own, secrets, signal);
   return token;
 }

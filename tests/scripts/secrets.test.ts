@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CliError } from "../../scripts/support/cli.mjs";
-import { openDataDir, openSecrets, sha256Hex } from "../../scripts/support/secrets.ts";
+import { openDataDir, openSecrets } from "../../scripts/support/secrets.ts";
 
 let root = "";
 let dataDir = "";
@@ -69,8 +69,4 @@ describe("the secrets of a data directory", () => {
     writeFileSync(path, "");
     expect(() => openDataDir(path)).toThrow(CliError);
   });
-});
-
-test("a key is named by the hex of its SHA-256", () => {
-  expect(sha256Hex("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 });

@@ -90,3 +90,7 @@ test("keys are 256 random bits behind a prefix", () => {
   expect(new Set(keys.map((key) => key.secret)).size).toBe(100);
   expect(createApiKey((size) => new Uint8Array(size)).secret).toBe(`hf_live_${"A".repeat(43)}`);
 });
+
+test("a key is named by the hex of its SHA-256", () => {
+  expect(hashApiKey("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});

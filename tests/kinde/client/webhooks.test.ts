@@ -36,3 +36,13 @@ test.each<[name: string, step: Step, code: string]>([
   bench.server.script(PATH, step);
   expect(await bench.client().readWebhooks()).toMatchObject({ kind: "failed", code });
 });
+
+test("all pages are read, each after the last id of the one before", async () => {
+  bench.server.script(
+    PATH,
+    { ...OK, webhooks: [webhook], has_more: true },
+    { ...OK, webhooks: [{ ...webhook, id: "webhook_2" }], has_more: false },
+  );
+  const read = await bench.client().readWebhooks();
+  expect("webhooks" in read ? read.webhooks.map(({ id }) => id) : read).toEqual(["webhook_1", "webhook_2"]);
+});
