@@ -121,7 +121,10 @@ export const check = operatorAction({
     const accountId: Id<"accounts"> | null = await ctx.runQuery(internal.accounts.idOf, {
       accountId: args.accountId,
     });
-    return accountId === null ? { kind: "not_found" } : await checkAccount(ctx, accountId);
+    if (accountId === null) return { kind: "not_found" };
+    const { actor } = ctx;
+    await ctx.runMutation(internal.auditLog.recordRun, { actor, action: "drift_checked", accountId });
+    return await checkAccount(ctx, accountId);
   },
 });
 

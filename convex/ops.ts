@@ -5,8 +5,13 @@ import type { Id } from "./_generated/dataModel";
 import type { ActionCtx } from "./_generated/server";
 import { auditBudgets, type AuditCounts } from "./audit";
 import { operatorAction } from "./functions";
-import { reconcile as reconcileMeters, type Reconciled, reconciledValidator } from "./reconciler";
-import { report as reportTotals, type ReportCounts } from "./reporter";
+import {
+  reconcile as reconcileMeters,
+  reconcileOne,
+  type Reconciled,
+  reconciledValidator,
+} from "./reconciler";
+import { report as reportTotals, type ReportCounts, reportOne } from "./reporter";
 import { sweep as sweepLeases, type SweepCounts } from "./sweeper";
 import { notFoundValidator } from "./validators";
 
@@ -34,7 +39,11 @@ export const report = operatorAction({
   ),
   handler: async (ctx, args): Promise<{ kind: "ran"; counts: ReportCounts } | NotFound> => {
     const accountId = await accountOf(ctx, args);
-    return accountId === undefined ? NOT_FOUND : { kind: "ran", counts: await reportTotals(ctx, accountId) };
+    if (accountId === undefined) return NOT_FOUND;
+    if (accountId === null) return { kind: "ran", counts: await reportTotals(ctx) };
+    const { actor } = ctx;
+    await ctx.runMutation(internal.auditLog.recordRun, { actor, action: "totals_reported", accountId });
+    return { kind: "ran", counts: await reportOne(ctx, accountId) };
   },
 });
 
@@ -43,7 +52,11 @@ export const reconcile = operatorAction({
   returns: v.union(reconciledValidator, notFoundValidator),
   handler: async (ctx, args): Promise<Reconciled | NotFound> => {
     const accountId = await accountOf(ctx, args);
-    return accountId === undefined ? NOT_FOUND : await reconcileMeters(ctx, accountId);
+    if (accountId === undefined) return NOT_FOUND;
+    if (accountId === null) return await reconcileMeters(ctx);
+    const { actor } = ctx;
+    await ctx.runMutation(internal.auditLog.recordRun, { actor, action: "meters_reconciled", accountId });
+    return await reconcileOne(ctx, accountId);
   },
 });
 

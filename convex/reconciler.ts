@@ -64,32 +64,34 @@ export const run = internalAction({
   returns: v.null(),
   handler: async (ctx, { cursor, counts }) => {
     if (cursor === undefined) await beginRun(ctx, NAME);
-    const { status, counts: sums } = await drive(ctx, null, cursor ?? null, counts ?? {});
+    const { status, counts: sums } = await drive(ctx, cursor ?? null, counts ?? {});
     if (status === "failed") throw new Error(`${sums["errors"]} meters could not be repaired and confirmed`);
     return null;
   },
 });
 
-/** One run on demand, for all accounts or for one. */
-export async function reconcile(ctx: ActionCtx, accountId: Id<"accounts"> | null): Promise<Reconciled> {
+/** One run on demand, for all accounts. */
+export async function reconcile(ctx: ActionCtx): Promise<Reconciled> {
   await beginRun(ctx, NAME);
-  return await drive(ctx, accountId, null, {});
+  return await drive(ctx, null, {});
+}
+
+/** One account on demand. Not a run of its own: its marks would hide that the last whole run failed or never came. */
+export async function reconcileOne(ctx: ActionCtx, accountId: Id<"accounts">): Promise<Reconciled> {
+  const work = new Run(ctx, {}, null);
+  await work.account(accountId);
+  return work.ran(statusOf(work));
 }
 
 async function drive(
   ctx: ActionCtx,
-  accountId: Id<"accounts"> | null,
   from: string | null,
   countsBefore: Record<string, number>,
 ): Promise<Reconciled> {
-  const work = new Run(ctx, countsBefore, accountId !== null);
+  const work = new Run(ctx, countsBefore, (counts) => noteProgress(ctx, NAME, counts));
   try {
     // What the last run counted is not this one's progress.
     await noteProgress(ctx, NAME, work.counts);
-    if (accountId !== null) {
-      await work.account(accountId);
-      return await end(ctx, work);
-    }
     const startMs = performance.now();
     let cursor = from;
     do {
@@ -100,7 +102,7 @@ async function drive(
     } while (cursor !== null && performance.now() - startMs < HAND_ON_AFTER_MS);
     if (cursor === null) return await end(ctx, work);
     await ctx.scheduler.runAfter(0, internal.reconciler.run, { cursor, counts: work.counts });
-    return { kind: "ran", status: "running", counts: work.counts, meters: work.meters };
+    return work.ran("running");
   } catch (error) {
     await finishRun(ctx, NAME, "failed", work.counts);
     throw error;
@@ -112,10 +114,14 @@ interface AccountsPage {
   cursor: string | null;
 }
 
-async function end(ctx: ActionCtx, { counts, meters }: Run): Promise<Reconciled> {
-  const status = counts["errors"] === 0 ? "good" : "failed";
-  await finishRun(ctx, NAME, status, counts);
-  return { kind: "ran", status, counts, meters };
+async function end(ctx: ActionCtx, work: Run): Promise<Reconciled> {
+  const status = statusOf(work);
+  await finishRun(ctx, NAME, status, work.counts);
+  return work.ran(status);
+}
+
+function statusOf({ counts }: Run): "good" | "failed" {
+  return counts["errors"] === 0 ? "good" : "failed";
 }
 
 interface Look {
@@ -128,13 +134,14 @@ interface Look {
 /** One run: what it has counted, and the meters that its answer lists. */
 class Run {
   readonly counts: Record<string, number>;
-  readonly meters: MeterResult[] = [];
+  private readonly meters: MeterResult[] = [];
   private shownAtMs = performance.now();
 
   constructor(
     private readonly ctx: ActionCtx,
     countsBefore: Record<string, number>,
-    private readonly listsAll: boolean,
+    /** Told of how far it has come. Null for one account, which has no progress to show and lists all its meters. */
+    private readonly onProgress: ((counts: Record<string, number>) => Promise<void>) | null,
   ) {
     const none = { accounts: 0, meters: 0, rows: 0, rebuilt: 0, repaired: 0, errors: 0, evidence: 0 };
     this.counts = { ...none, ...countsBefore };
@@ -205,7 +212,7 @@ class Run {
     if (status === "repaired_and_confirmed") this.add("repaired");
     if (status === "error") this.add("errors");
     if (result.isNew) this.add("evidence");
-    if (this.meters.length >= LISTED_MAX || (!this.listsAll && status === "proven")) return;
+    if (this.meters.length >= LISTED_MAX || (this.onProgress !== null && status === "proven")) return;
     const { meterId, feature, cycle, agreementId } = target;
     const numbers = { ledgerUnits, sentUnits, meterUnits: result.providerUnits, readBackUnits };
     this.meters.push({ meterId, feature, cycle, agreementId, ...numbers, verdict, status, cause, error });
@@ -222,9 +229,13 @@ class Run {
 
   /** How far it has come, not more often than somebody can follow. */
   private async show(): Promise<void> {
-    if (performance.now() - this.shownAtMs < PROGRESS_EVERY_MS) return;
+    if (this.onProgress === null || performance.now() - this.shownAtMs < PROGRESS_EVERY_MS) return;
     this.shownAtMs = performance.now();
-    await noteProgress(this.ctx, NAME, this.counts);
+    await this.onProgress(this.counts);
+  }
+
+  ran(status: Reconciled["status"]): Reconciled {
+    return { kind: "ran", status, counts: this.counts, meters: this.meters };
   }
 }
 

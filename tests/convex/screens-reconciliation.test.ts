@@ -138,7 +138,7 @@ test("runs are kept, the newest first, and no more than fifty", async () => {
   const runs = await read();
   expect(runs.lastGoodAtMs).toEqual(about(backend.nowMs()));
   expect(runs.ended.map(({ counts }) => counts["repaired"])).toEqual([0, 1]);
-  for (let count = 0; count < 50; count += 1) await ledger.reconcile(tenant.accountId);
+  for (let count = 0; count < 50; count += 1) await ledger.reconcile();
   const rows = await backend.readAll<StoredRow & { name: string }>("runHistory");
   expect(rows.filter(({ name }) => name === "reconciler")).toHaveLength(50);
 });

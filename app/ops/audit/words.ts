@@ -8,13 +8,16 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   budget_repaired: "Budget repaired",
   counter_rebuilt: "Counter rebuilt",
   cycle_anchor_set: "Cycle start set",
+  drift_checked: "Plan compared with the provider on demand",
   event_replayed: "Event replayed",
   limit_removed: "Limit removed",
   limit_set: "Limit set",
+  meters_reconciled: "Meters read on demand",
   overdue_block_set: "Block of overdue customers set",
   plan_repaired: "Plan repaired",
   rate_set: "Job rate set",
   review_decided: "Review decided",
+  totals_reported: "Totals sent on demand",
 };
 
 export function actionName(action: string): string {
