@@ -95,6 +95,7 @@ export async function insertAccount(
     name,
     email,
     source,
+    ...(source === "lab" ? { isThrowAway: true as const } : {}),
     provider: source === "sign_in" || source === "event" ? "kinde" : "fixed",
     kindeUserId: fields.kindeUserId ?? null,
     customerId: fields.customerId ?? null,
@@ -257,7 +258,7 @@ export const get = operatorQuery({
   },
 });
 
-/** Newest first. */
+/** Customers, the newest first. */
 export const list = operatorQuery({
   args: { cursor: v.union(v.string(), v.null()), limit: v.number() },
   returns: v.object({ accounts: v.array(accountValidator), cursor: v.union(v.string(), v.null()) }),
@@ -265,7 +266,11 @@ export const list = operatorQuery({
     if (checkUnits("limit", limit, { minimum: 1, maximum: LIST_LIMIT_MAX }) !== null) {
       refuse("invalid", `limit must be a whole number from 1 to ${LIST_LIMIT_MAX}`);
     }
-    const page = await ctx.db.query("accounts").order("desc").paginate({ numItems: limit, cursor });
+    const page = await ctx.db
+      .query("accounts")
+      .withIndex("by_throw_away", (q) => q.eq("isThrowAway", undefined))
+      .order("desc")
+      .paginate({ numItems: limit, cursor });
     const accounts = [];
     for (const account of page.page) {
       accounts.push(viewAccount(account, (await findBilling(ctx, account._id))?.limitPerMinute));

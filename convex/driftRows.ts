@@ -46,7 +46,7 @@ export const listAccounts = internalQuery({
   handler: async (ctx, { cursor }) => {
     const page = await ctx.db
       .query("accounts")
-      .withIndex("by_customer", (q) => q.gt("customerId", null))
+      .withIndex("by_throw_away_customer", (q) => q.eq("isThrowAway", undefined).gt("customerId", null))
       .paginate({ numItems: ACCOUNTS_PAGE, cursor });
     const accounts = page.page.flatMap((account) => checked(account) ?? []);
     return { accounts, cursor: nextCursor(page) };
@@ -254,7 +254,7 @@ async function lastArrivalMs(ctx: Reader): Promise<number | null> {
   if (last !== undefined) return last.atMs;
   const first = await ctx.db
     .query("accounts")
-    .withIndex("by_customer", (q) => q.gt("customerId", null))
+    .withIndex("by_throw_away_customer", (q) => q.eq("isThrowAway", undefined).gt("customerId", null))
     .first();
   return first?.createdAtMs ?? null;
 }

@@ -6,21 +6,17 @@ import { eventKeyOf } from "../lib/inbox/intake";
 import { type ScenarioBody, scenarioBodies, type StepKind } from "../lib/inbox/scenario";
 import { must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
-import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server";
+import type { QueryCtx } from "./_generated/server";
 import { balanceIn } from "./creditRows";
 import { findEventByKey } from "./inboxRows";
 import { planAndBalanceValidator } from "./inboxValidators";
 
-/** The rows of an Engine Room run: its customer and events, what they come to, and the end of all of them. */
+/** The rows of an Engine Room run: its customer and events, and what they come to. */
 
 type Reader = Pick<QueryCtx, "db">;
 
 /** Far above the deliveries of a run and the replays that somebody tries on it. */
 const ROWS_MAX = 500;
-const RUNS_KEPT = 50;
-/** Each run adds one; two at a time also catch up with what was left behind. */
-const RUNS_REMOVED_AT_ONCE = 2;
-const ACCOUNT_TABLES = ["planChanges", "payments", "agreements", "billing"] as const;
 
 /** The ids of the customer. No real customer has such ids, so no real event finds this account. */
 export function customerIds(accountId: Id<"accounts">): { userId: string; customerId: string; run: string } {
@@ -81,50 +77,8 @@ export async function viewPipeline(
   };
 }
 
-/** After each run, by itself: it reads all runs, so it would get in the way of those that are going on. */
-export const removeOldRuns = internalMutation({
-  args: {},
-  returns: v.null(),
-  handler: async (ctx) => {
-    const newest = await ctx.db
-      .query("engineRoomRuns")
-      .order("desc")
-      .take(RUNS_KEPT + RUNS_REMOVED_AT_ONCE);
-    for (const run of newest.slice(RUNS_KEPT)) await removeRun(ctx, run);
-    return null;
-  },
-});
-
-/** Removes a run with its account and all that belongs to it. */
-async function removeRun(ctx: MutationCtx, run: Doc<"engineRoomRuns">): Promise<void> {
-  const { accountId } = run;
-  for (const event of await eventsOf(ctx, run)) await removeEvent(ctx, event);
-  for (const table of ACCOUNT_TABLES) {
-    const rows = await ctx.db
-      .query(table)
-      .withIndex("by_account", (q) => q.eq("accountId", accountId))
-      .take(ROWS_MAX);
-    for (const { _id: id } of rows) await ctx.db.delete(id);
-  }
-  const credits = await ctx.db
-    .query("credits")
-    .withIndex("by_account_period", (q) => q.eq("accountId", accountId))
-    .take(ROWS_MAX);
-  for (const { _id: id } of credits) await ctx.db.delete(id);
-  await ctx.db.delete(accountId);
-  await ctx.db.delete(run._id);
-}
-
-async function removeEvent(ctx: MutationCtx, { _id: inboxEventId }: Doc<"inboxEvents">): Promise<void> {
-  const parts = await ctx.db
-    .query("inboxPayloads")
-    .withIndex("by_event", (q) => q.eq("inboxEventId", inboxEventId))
-    .take(ROWS_MAX);
-  for (const { _id: id } of [...parts, ...(await receiptsOf(ctx, inboxEventId))]) await ctx.db.delete(id);
-  await ctx.db.delete(inboxEventId);
-}
-
-async function eventsOf(ctx: Reader, run: Doc<"engineRoomRuns">): Promise<Doc<"inboxEvents">[]> {
+/** Also those that no account was found for. */
+export async function eventsOf(ctx: Reader, run: Doc<"engineRoomRuns">): Promise<Doc<"inboxEvents">[]> {
   const events = [];
   for (const body of Object.values(bodiesOf(run))) {
     const event = await findEventByKey(ctx, eventKeyOf({ body: parseBody(body), payloadHash: "" }));

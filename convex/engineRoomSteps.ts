@@ -47,7 +47,7 @@ export const drive = internalAction({
       await ctx.runMutation(internal.engineRoomSteps.giveUp, { runId, failure });
       throw error;
     } finally {
-      await ctx.scheduler.runAfter(0, internal.engineRoomRows.removeOldRuns, {});
+      await ctx.scheduler.runAfter(0, internal.labPurge.removeSurplus, {});
     }
     return null;
   },

@@ -26,7 +26,11 @@ export const openWarmUp = operatorMutation({
   args: { keyHashNew: v.string(), prefix: v.string() },
   returns: v.null(),
   handler: async (ctx, { keyHashNew, prefix }) => {
-    if ((await findApiKey(ctx, keyHashNew)) !== null) return null;
+    const known = await findApiKey(ctx, keyHashNew);
+    if (known !== null) {
+      await ctx.db.patch(known.accountId, { isThrowAway: true });
+      return null;
+    }
     const name = "Start-up warm-up";
     const nowMs = Date.now();
     const accountId = await insertAccount(ctx, {

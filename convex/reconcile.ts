@@ -37,7 +37,10 @@ export const listAccounts = internalQuery({
   args: { cursor: v.union(v.string(), v.null()) },
   returns: v.object({ accountIds: v.array(v.id("accounts")), cursor: v.union(v.string(), v.null()) }),
   handler: async (ctx, { cursor }) => {
-    const page = await ctx.db.query("accounts").paginate({ numItems: ACCOUNTS_PAGE, cursor });
+    const page = await ctx.db
+      .query("accounts")
+      .withIndex("by_throw_away", (q) => q.eq("isThrowAway", undefined))
+      .paginate({ numItems: ACCOUNTS_PAGE, cursor });
     const accounts = page.page.filter(({ source }) => source !== "lab");
     return { accountIds: accounts.map(({ _id }) => _id), cursor: nextCursor(page) };
   },

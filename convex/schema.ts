@@ -40,6 +40,11 @@ export default defineSchema({
     email: v.union(v.string(), v.null()),
     /** "lab" accounts belong to no customer and never reach a meter. */
     source: accountSourceValidator,
+    /**
+     * Set on "lab" ones, so that an index can leave them out: there are many of them, and lists, reconciler and drift
+     * check are about customers. Lab rows of before have none until they are removed.
+     */
+    isThrowAway: v.optional(v.literal(true)),
     provider: providerValidator,
     /** Who signs in to it, by the provider's id. Unique among the accounts that have one. */
     kindeUserId: v.union(v.string(), v.null()),
@@ -66,7 +71,9 @@ export default defineSchema({
     createdAtMs: v.number(),
   })
     .index("by_kinde_user", ["kindeUserId"])
-    .index("by_customer", ["customerId"]),
+    .index("by_customer", ["customerId"])
+    .index("by_throw_away", ["isThrowAway"])
+    .index("by_throw_away_customer", ["isThrowAway", "customerId"]),
 
   /**
    * A billing event as it was signed, and how far it is on its way (lib/inbox/worker.ts). Identity and body never
@@ -217,7 +224,7 @@ export default defineSchema({
 
   /**
    * An Engine Room run on its own throw-away account. Written by engineRoom.ts only; the oldest are removed with all
-   * that belongs to their accounts.
+   * that belongs to their accounts (labRemoval.ts).
    */
   engineRoomRuns: defineTable({
     accountId: v.id("accounts"),
@@ -348,7 +355,10 @@ export default defineSchema({
     .index("by_account_feature_cycle", ["accountId", "feature", "cycle", "agreementId"])
     .index("by_cycle_end", ["cycleEndMs"]),
 
-  /** The ledger: append only. Inserted in one place, ledger.ts; never changed, never deleted. */
+  /**
+   * The ledger: append only. Inserted in one place, ledger.ts; never changed, and deleted with a throw-away lab account
+   * only (labRemoval.ts).
+   */
   entries: defineTable({
     accountId: v.id("accounts"),
     meterId: v.id("meters"),
@@ -480,9 +490,10 @@ export default defineSchema({
     note: v.union(v.string(), v.null()),
   })
     .index("by_kind_subject_status", ["kind", "subject", "status"])
+    .index("by_account", ["accountId"])
     .index("by_status", ["status"]),
 
-  /** One Concurrency Lab run on its own throw-away account. Written by lab.ts and labSteps.ts only. */
+  /** One Concurrency Lab run on its own throw-away account. Written by lab.ts and labSteps.ts, removed by labPurge.ts. */
   labRuns: defineTable({
     accountId: v.id("accounts"),
     jobs: v.number(),

@@ -55,6 +55,7 @@ export const list = operatorQuery({
     const nowMs = Date.now();
     const rows = stream(ctx.db, schema)
       .query("accounts")
+      .withIndex("by_throw_away", (q) => q.eq("isThrowAway", only === "lab" ? true : undefined))
       .order("desc")
       .filterWith((account) => Promise.resolve(isWanted(account, only) && hasPart(namesOf(account), text)));
     const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });

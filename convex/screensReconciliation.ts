@@ -39,6 +39,7 @@ export const accounts = operatorQuery({
     const found = new Map<Id<"accounts">, MeterStanding[]>();
     const rows = stream(ctx.db, schema)
       .query("accounts")
+      .withIndex("by_throw_away", (q) => q.eq("isThrowAway", undefined))
       .order("desc")
       .filterWith(async (account) => {
         if (account.source === "lab" || !fits(account, text)) return false;
@@ -133,7 +134,10 @@ export const accountCount = operatorQuery({
   args: {},
   returns: v.union(v.number(), v.null()),
   handler: async (ctx) => {
-    const rows = await ctx.db.query("accounts").take(ACCOUNTS_COUNTED_MAX + 1);
+    const rows = await ctx.db
+      .query("accounts")
+      .withIndex("by_throw_away", (q) => q.eq("isThrowAway", undefined))
+      .take(ACCOUNTS_COUNTED_MAX + 1);
     return rows.length > ACCOUNTS_COUNTED_MAX ? null : rows.filter(({ source }) => source !== "lab").length;
   },
 });

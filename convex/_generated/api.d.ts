@@ -50,6 +50,8 @@ import type * as jobEnds from "../jobEnds.js";
 import type * as jobEvents from "../jobEvents.js";
 import type * as kinde from "../kinde.js";
 import type * as lab from "../lab.js";
+import type * as labPurge from "../labPurge.js";
+import type * as labRemoval from "../labRemoval.js";
 import type * as labRows from "../labRows.js";
 import type * as labSteps from "../labSteps.js";
 import type * as ledger from "../ledger.js";
@@ -135,6 +137,8 @@ declare const fullApi: ApiFromModules<{
   jobEvents: typeof jobEvents;
   kinde: typeof kinde;
   lab: typeof lab;
+  labPurge: typeof labPurge;
+  labRemoval: typeof labRemoval;
   labRows: typeof labRows;
   labSteps: typeof labSteps;
   ledger: typeof ledger;

@@ -29,10 +29,7 @@ describe("the warm-up account", () => {
     const args = { keyHashNew: keyHash, prefix: "hf_live_warm" };
     await operator.mutation("lab:openWarmUp", args);
     await operator.mutation("lab:openWarmUp", args);
-    const { accounts } = await operator.query<{ accounts: { name: string }[] }>("accounts:list", {
-      cursor: null,
-      limit: 10,
-    });
+    const accounts = await backend.readAll<StoredRow & { name: string }>("accounts");
     expect(accounts.map(({ name }) => name)).toEqual(["Start-up warm-up"]);
     const admitted = await backend.mutation("gate:admit", {
       serverSecret: SERVER_SECRET,
