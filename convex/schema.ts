@@ -72,6 +72,7 @@ export default defineSchema({
   })
     .index("by_kinde_user", ["kindeUserId"])
     .index("by_customer", ["customerId"])
+    .index("by_email", ["email"])
     .index("by_throw_away", ["isThrowAway"])
     .index("by_throw_away_customer", ["isThrowAway", "customerId"]),
 
@@ -491,6 +492,7 @@ export default defineSchema({
   })
     .index("by_kind_subject_status", ["kind", "subject", "status"])
     .index("by_account", ["accountId"])
+    .index("by_subject", ["subject"])
     .index("by_status", ["status"]),
 
   /** One Concurrency Lab run on its own throw-away account. Written by lab.ts and labSteps.ts, removed by labPurge.ts. */
@@ -547,7 +549,9 @@ export default defineSchema({
     accountId: v.union(v.id("accounts"), v.null()),
     details,
     atMs: v.number(),
-  }).index("by_account", ["accountId"]),
+  })
+    .index("by_account", ["accountId"])
+    .index("by_actor", ["actor"]),
 
   /** The last run of each periodic worker. Written by runs.ts. */
   runs: defineTable({

@@ -8,6 +8,7 @@ import { cycleAt } from "../lib/ledger/cycle";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
+import { accountsNamed } from "./exactIds";
 import { operatorAction, operatorQuery } from "./functions";
 import { accountSourceValidator, anchorSourceValidator } from "./inboxValidators";
 import { refreshLimit } from "./limits";
@@ -43,7 +44,7 @@ const summaryFields = {
 export const list = operatorQuery({
   args: {
     only: v.optional(v.union(v.literal("overdue"), v.literal("deleted"), v.literal("lab"))),
-    /** Part of the name or the email, or an id of ours or the provider's. */
+    /** Part of the name, the email or an id. What names an account exactly finds it at once (exactIds.ts). */
     text: v.optional(v.string()),
     cursor: v.union(v.string(), v.null()),
   },
@@ -53,17 +54,26 @@ export const list = operatorQuery({
   }),
   handler: async (ctx, { only, text, cursor }) => {
     const nowMs = Date.now();
+    const summariesOf = async (found: readonly Doc<"accounts">[]) => {
+      const summaries = [];
+      for (const account of found) {
+        summaries.push(await summaryOf(ctx, account, await findLimit(ctx, account._id), nowMs));
+      }
+      return summaries;
+    };
+    const named = await accountsNamed(ctx, text);
+    if (named.length > 0) {
+      // Whoever asks for one account by its id is shown it, merged and throw-away ones as well.
+      const wanted = named.filter((account) => only === undefined || isWanted(account, only));
+      return { accounts: await summariesOf(wanted), cursor: null };
+    }
     const rows = stream(ctx.db, schema)
       .query("accounts")
       .withIndex("by_throw_away", (q) => q.eq("isThrowAway", only === "lab" ? true : undefined))
       .order("desc")
       .filterWith((account) => Promise.resolve(isWanted(account, only) && hasPart(namesOf(account), text)));
     const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
-    const accounts = [];
-    for (const account of page.page) {
-      accounts.push(await summaryOf(ctx, account, await findLimit(ctx, account._id), nowMs));
-    }
-    return { accounts, cursor: nextCursor(page) };
+    return { accounts: await summariesOf(page.page), cursor: nextCursor(page) };
   },
 });
 

@@ -2,7 +2,8 @@ import { stream } from "convex-helpers/server/stream";
 import { v } from "convex/values";
 
 import { isTrouble } from "../lib/ledger/standing";
-import type { Doc, Id } from "./_generated/dataModel";
+import type { Id } from "./_generated/dataModel";
+import { accountsNamed } from "./exactIds";
 import { operatorQuery } from "./functions";
 import { type MeterStanding, meterStandingValidator, metersOf } from "./meterStandings";
 import { hasPart, nextCursor } from "./rows";
@@ -29,21 +30,32 @@ export const accounts = operatorQuery({
   args: {
     /** `trouble`: somebody should look at it. `unproven`: not read since the ledger went on. */
     only: v.optional(v.union(v.literal("trouble"), v.literal("unproven"), v.literal("repaired"))),
-    /** Part of the name or the email, whatever its case, or an id. */
+    /** Part of the name or the email, whatever its case; or what names an account exactly (exactIds.ts). */
     text: v.optional(v.string()),
     cursor: v.union(v.string(), v.null()),
   },
   returns: v.object({ accounts: v.array(accountValidator), cursor: v.union(v.string(), v.null()) }),
   handler: async (ctx, { only, text, cursor }) => {
     const nowMs = Date.now();
+    const wantedMeters = async (id: Id<"accounts">) =>
+      (await metersOf(ctx, id, nowMs)).filter((meter) => isWanted(meter, only));
+    const named = await accountsNamed(ctx, text);
+    if (named.length > 0) {
+      const shown = [];
+      for (const { _id: id, name, email } of named) {
+        const meters = await wantedMeters(id);
+        if (meters.length > 0) shown.push({ id, name, email, meters });
+      }
+      return { accounts: shown, cursor: null };
+    }
     const found = new Map<Id<"accounts">, MeterStanding[]>();
     const rows = stream(ctx.db, schema)
       .query("accounts")
       .withIndex("by_throw_away", (q) => q.eq("isThrowAway", undefined))
       .order("desc")
       .filterWith(async (account) => {
-        if (account.source === "lab" || !fits(account, text)) return false;
-        const meters = (await metersOf(ctx, account._id, nowMs)).filter((meter) => isWanted(meter, only));
+        if (account.source === "lab" || !hasPart([account.name, account.email], text)) return false;
+        const meters = await wantedMeters(account._id);
         found.set(account._id, meters);
         return meters.length > 0;
       });
@@ -59,10 +71,6 @@ export const accounts = operatorQuery({
     };
   },
 });
-
-function fits({ _id, name, email }: Doc<"accounts">, text: string | undefined): boolean {
-  return text === _id || hasPart([name, email], text);
-}
 
 function isWanted(
   { standing }: MeterStanding,

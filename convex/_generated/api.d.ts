@@ -38,6 +38,7 @@ import type * as engineRoomSteps from "../engineRoomSteps.js";
 import type * as entries from "../entries.js";
 import type * as entryRows from "../entryRows.js";
 import type * as evidence from "../evidence.js";
+import type * as exactIds from "../exactIds.js";
 import type * as functions from "../functions.js";
 import type * as gate from "../gate.js";
 import type * as health from "../health.js";
@@ -125,6 +126,7 @@ declare const fullApi: ApiFromModules<{
   entries: typeof entries;
   entryRows: typeof entryRows;
   evidence: typeof evidence;
+  exactIds: typeof exactIds;
   functions: typeof functions;
   gate: typeof gate;
   health: typeof health;
