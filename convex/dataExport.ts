@@ -2,9 +2,10 @@ import { v } from "convex/values";
 
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { FEATURE_CLICKS } from "../lib/ledger/meter";
+import type { Doc } from "./_generated/dataModel";
 import { entryReader, entryViewValidator } from "./entryRows";
 import { accountQuery } from "./functions";
-import { eventViewValidator, viewEvent } from "./inboxEvents";
+import { eventViewValidator, findEvent, viewEvent } from "./inboxEvents";
 import { creditReasonValidator, planFactKindValidator } from "./inboxValidators";
 import { linkValidator, view as viewLink } from "./links";
 import { findLimit, nextCursor } from "./rows";
@@ -20,13 +21,17 @@ const LINKS_PAGE = 100;
 const LINES_PAGE = 500;
 /** With bodies of 500,000 characters at most these stay within what a query may read. */
 const EVENTS_PAGE = 10;
-/** Parts of a body, of 250,000 characters. A real one is a few thousand characters long. */
+/** Parts of a body, of 250,000 characters, beside the event. A real one is a few thousand characters long. */
 const BODY_PARTS_MAX = 2;
+/** Parts of one body that are read at once. Two mebibytes are nine. */
+const BODY_PARTS_AT_ONCE = 10;
 /** A few a month, for decades. */
 const FACTS_MAX = 4_000;
 
 const cursorArgs = { cursor: v.union(v.string(), v.null()) };
 const cursorValidator = v.union(v.string(), v.null());
+/** Null when a body ends with the text. */
+const nextPart = v.union(v.number(), v.null());
 
 /** Use by cycle, and the limit as it was last read. */
 export const usage = accountQuery({
@@ -85,7 +90,7 @@ export const entries = accountQuery({
   },
 });
 
-/** Also deleted ones. */
+/** Also deleted ones, by when they were made: no link changes its place while the export runs. */
 export const links = accountQuery({
   scope: null,
   args: cursorArgs,
@@ -96,7 +101,7 @@ export const links = accountQuery({
   handler: async (ctx, { cursor }) => {
     const page = await ctx.db
       .query("links")
-      .withIndex("by_account", (q) => q.eq("accountId", ctx.principal.accountId))
+      .withIndex("by_owner", (q) => q.eq("accountId", ctx.principal.accountId))
       .order("desc")
       .paginate({ numItems: LINKS_PAGE, cursor });
     const rows = [];
@@ -107,12 +112,12 @@ export const links = accountQuery({
   },
 });
 
-/** Billing events with the text that was signed. */
+/** Billing events with the text that was signed. What a long one has after `body` begins at `nextPart` (eventBody). */
 export const events = accountQuery({
   scope: null,
   args: cursorArgs,
   returns: v.object({
-    rows: v.array(v.object({ ...eventViewValidator.fields, body: v.string() })),
+    rows: v.array(v.object({ ...eventViewValidator.fields, body: v.string(), nextPart })),
     cursor: cursorValidator,
   }),
   handler: async (ctx, { cursor }) => {
@@ -126,12 +131,40 @@ export const events = accountQuery({
       const parts = await ctx.db
         .query("inboxPayloads")
         .withIndex("by_event", (q) => q.eq("inboxEventId", event._id))
-        .take(BODY_PARTS_MAX);
-      rows.push({ ...viewEvent(event), body: parts.map(({ text }) => text).join("") });
+        .take(BODY_PARTS_MAX + 1);
+      rows.push({ ...viewEvent(event), ...bodyOf(parts, BODY_PARTS_MAX) });
     }
     return { rows, cursor: nextCursor(page) };
   },
 });
+
+/** The rest of the body of an own event, from a part on. Of an event that is not there, or somebody else's, nothing. */
+export const eventBody = accountQuery({
+  scope: null,
+  args: { id: v.string(), from: v.number() },
+  returns: v.object({ body: v.string(), nextPart }),
+  handler: async (ctx, { id, from }) => {
+    const event = await findEvent(ctx, id);
+    if (event === null || event.accountId !== ctx.principal.accountId) return { body: "", nextPart: null };
+    const parts = await ctx.db
+      .query("inboxPayloads")
+      .withIndex("by_event", (q) => q.eq("inboxEventId", event._id).gte("part", from))
+      .take(BODY_PARTS_AT_ONCE + 1);
+    return bodyOf(parts, BODY_PARTS_AT_ONCE);
+  },
+});
+
+/** The first parts as one text, and where it goes on. */
+function bodyOf(
+  parts: readonly Doc<"inboxPayloads">[],
+  count: number,
+): { body: string; nextPart: number | null } {
+  const body = parts
+    .slice(0, count)
+    .map(({ text }) => text)
+    .join("");
+  return { body, nextPart: parts[count]?.part ?? null };
+}
 
 /** The lines behind the credits of each month. */
 export const credits = accountQuery({

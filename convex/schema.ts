@@ -448,7 +448,8 @@ export default defineSchema({
     createdAtMs: v.number(),
   })
     .index("by_code", ["code"])
-    .index("by_account", ["accountId", "deletedAtMs"]),
+    .index("by_account", ["accountId", "deletedAtMs"])
+    .index("by_owner", ["accountId"]),
 
   /** Billable clicks of a link, in LINK_SHARDS counters. Written with the click. */
   linkTotals: defineTable({ linkId: v.id("links"), shard: v.number(), billedUnits: v.number() }).index(

@@ -1,5 +1,8 @@
+import type { ConvexReactClient } from "convex/react";
+import { type FunctionReference, getFunctionName } from "convex/server";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import { exportParts } from "../../app/app/account/export-parts.ts";
 import { HOUR_MS } from "../../lib/shared/durations.ts";
 import { type Backend, type Calls, createBackend, SERVER_SECRET, START_MS } from "../helpers/backend.ts";
 import { customerEvent, deliver, PRO, settle } from "../helpers/inbox.ts";
@@ -92,6 +95,47 @@ test("pages give each row once: deleted links, clicks of all pages, bodies as si
   });
 });
 
+test("a link that is deleted, or made, while the export runs is there once", async () => {
+  await fill();
+  const first = await me.query<Page>("dataExport:links", { cursor: null });
+  const read = new Set(first.rows.map(({ id }) => id));
+  const links = (await readAll("links")).filter(({ deletedAtMs }) => deletedAtMs === null);
+  const unread = links.filter(({ id }) => !read.has(id));
+  const wasRead = links.find(({ id }) => read.has(id));
+  for (const link of [unread[0]!, wasRead!]) await me.mutation("links:remove", { linkId: link.id });
+  await me.mutation("links:create", { target: "https://example.com/new" });
+  const rest = await me.query<Page>("dataExport:links", { cursor: first.cursor });
+  expect(rest.cursor).toBeNull();
+  const ids = [...first.rows, ...rest.rows].map(({ id }) => id);
+  expect(ids).toHaveLength(105);
+  expect(new Set(ids).size).toBe(105);
+  expect(rest.rows.find(({ id }) => id === unread[0]!.id)).toMatchObject({ deletedAtMs: expect.any(Number) });
+});
+
+/** The client of the browser, as far as the export uses it. */
+const browser = (calls: Calls) =>
+  ({
+    query: (reference: FunctionReference<"query">, args: Record<string, unknown>) =>
+      calls.query(getFunctionName(reference), args),
+  }) as unknown as ConvexReactClient;
+
+test.each([499_000, 600_000, 1_900_000])("a body of %i characters is exported whole", async (length) => {
+  // Characters of two code units, so that parts do not end where code units are counted.
+  const data = { note: "🔑".repeat(length / 2), plan: { key: PRO }, agreement_id: "agreement_1" };
+  const event = customerEvent("plan_changed", "event_2", new Date(START_MS).toISOString(), data);
+  await deliver(backend, event);
+  await settle(backend);
+  const part = exportParts(browser(me)).find(({ name }) => name === "events")!;
+  const { rows } = await part.read(null);
+  expect(rows).toHaveLength(1);
+  const [row] = rows as { body: string; id: string }[];
+  expect(row!.body.length).toBe(JSON.stringify(event).length);
+  expect(JSON.parse(row!.body)).toEqual(event);
+  await backend.mutation("signIn:link", { kindeUserId: "kp_b", customerId: null, email: null });
+  const stolen = backend.as({ subject: "kp_b" }).query("dataExport:eventBody", { id: row!.id, from: 0 });
+  expect(await stolen).toEqual({ body: "", nextPart: null });
+});
+
 test("a cursor of one account gives nothing of it to another", async () => {
   await fill();
   await backend.mutation("signIn:link", { kindeUserId: "kp_b", customerId: null, email: null });
@@ -108,6 +152,7 @@ test("no API key exports", async () => {
   const calls: [string, object][] = [
     ...PAGED.map((name): [string, object] => [name, { cursor: null }]),
     ["entries", { cursor: null, feature: "clicks" }],
+    ["eventBody", { id: "x", from: 0 }],
     ["usage", {}],
     ["billing", {}],
   ];

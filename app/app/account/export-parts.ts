@@ -1,7 +1,7 @@
 import type { ConvexReactClient } from "convex/react";
 import type { FunctionArgs, FunctionReturnType } from "convex/server";
 import { api } from "../../../convex/_generated/api";
-import type { ExportPart } from "./gather-export.ts";
+import type { ExportPage, ExportPart } from "./gather-export.ts";
 
 /** What the lists of the API take at once. */
 const LIST_LIMIT = 100;
@@ -38,12 +38,30 @@ export function exportParts(client: ConvexReactClient): ExportPart[] {
       },
     },
     { name: "credits", read: (cursor) => client.query(dataExport.credits, { cursor }) },
-    { name: "events", read: (cursor) => client.query(dataExport.events, { cursor }) },
+    { name: "events", read: (cursor) => readEvents(client, cursor) },
     once("planChanges", async () => (await readBilling(client)).planChanges),
     once("payments", async () => (await readBilling(client)).payments),
     once("agreements", async () => (await readBilling(client)).agreements),
     once("keys", async () => (await client.query(api.apiKeys.listOwn, {})).apiKeys),
   ];
+}
+
+/** A page of events, each with its whole body. */
+async function readEvents(client: ConvexReactClient, cursor: string | null): Promise<ExportPage> {
+  const page = await client.query(api.dataExport.events, { cursor });
+  const rows = [];
+  for (const { nextPart, ...event } of page.rows) {
+    let { body } = event;
+    let from = nextPart;
+    while (from !== null) {
+      // oxlint-disable-next-line no-await-in-loop -- the next parts begin where these end
+      const more = await client.query(api.dataExport.eventBody, { id: event.id, from });
+      body += more.body;
+      from = more.nextPart;
+    }
+    rows.push({ ...event, body });
+  }
+  return { rows, cursor: page.cursor };
 }
 
 function readBilling(client: ConvexReactClient): Promise<FunctionReturnType<typeof api.dataExport.billing>> {
