@@ -57,7 +57,9 @@ function AccountDeleted({ deletedAtMs }: { deletedAtMs: number }) {
         It was deleted on <Instant ms={deletedAtMs} />, and that cannot be undone: its keys are revoked, its
         links are off, and this sign-in opens neither it nor another one. The ledger is kept for the books.
       </p>
-      <p className="text-muted">To start again, sign out and sign up with another email address.</p>
+      <p className="text-muted">
+        To come back you need a new sign-in: sign out, and sign up with another email address.
+      </p>
       <Button look="primary" onClick={() => void signOut(SIGN_OUT_HREF)}>
         Sign out
       </Button>

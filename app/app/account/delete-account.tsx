@@ -177,7 +177,10 @@ function DeleteDialog(props: { standing: Standing; isOpen: boolean; onClose: () 
         are erased. The ledger stays for the books, and so do the names of API keys, the keys of jobs, the
         targets of links and the billing events as they were signed.
       </p>
-      <p>You are signed out, and this sign-in cannot open an account here again.</p>
+      <p>
+        You are signed out, and this sign-in cannot open an account here again. To come back you need a new
+        sign-in, with another email address.
+      </p>
     </ConfirmDialog>
   );
 }
