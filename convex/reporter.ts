@@ -71,7 +71,7 @@ export const sendOwn = accountAction({
   args: {},
   returns: v.null(),
   handler: async (ctx) => {
-    await sendDue(ctx, ctx.accountId, () => Promise.resolve());
+    await reportOne(ctx, ctx.accountId);
     return null;
   },
 });

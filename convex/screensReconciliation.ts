@@ -2,7 +2,7 @@ import { stream } from "convex-helpers/server/stream";
 import { v } from "convex/values";
 
 import { isTrouble } from "../lib/ledger/standing";
-import type { Id } from "./_generated/dataModel";
+import type { Doc, Id } from "./_generated/dataModel";
 import { accountsNamed } from "./exactIds";
 import { operatorQuery } from "./functions";
 import { type MeterStanding, meterStandingValidator, metersOf } from "./meterStandings";

@@ -1,4 +1,5 @@
 // What the processes of the stack are and how they are told about each other. The only place that knows.
+import { createHmac } from "node:crypto";
 import type { ChildSpec } from "./children.ts";
 import { hashApiKey } from "../../lib/server/api-keys.ts";
 import type { Secrets } from "./secrets.ts";
@@ -46,7 +47,7 @@ export function engineSpec(options: {
 
 /** What the engine asks of those who have its database copied. Not a secret of its own, so that there is none to lose. */
 export function backupKeyOf({ serverSecret }: Pick<Secrets, "serverSecret">): string {
-  return sha256Hex(`backup ${serverSecret}`);
+  return createHmac("sha256", serverSecret).update("backup").digest("hex");
 }
 
 /** The Kinde emulator on its own state file. It binds 127.0.0.1 only and ends when its stdin closes. */
