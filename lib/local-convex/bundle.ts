@@ -56,6 +56,18 @@ export async function bundleFunctions(functionsDir: string): Promise<Bundle[]> {
   return bundles;
 }
 
+/** A functions folder, ready to be loaded. */
+export interface FunctionsBuild {
+  functions: Bundle[];
+  /** Null when there is no `auth.config`. */
+  authConfig: Bundle | null;
+}
+
+export async function buildFunctions(functionsDir: string): Promise<FunctionsBuild> {
+  const authConfig = await bundleAuthConfig(functionsDir);
+  return { functions: await bundleFunctions(functionsDir), authConfig };
+}
+
 /** The path of `auth.config` in the folder, or null. @throws Error when there are two */
 export function findAuthConfig(functionsDir: string): string | null {
   const found = ["auth.config.ts", "auth.config.js"].filter((name) => existsSync(join(functionsDir, name)));

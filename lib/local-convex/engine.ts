@@ -4,14 +4,15 @@
  */
 import { resolve } from "node:path";
 import { Authenticator } from "./auth.ts";
-import { readAuthConfig, strictEnv, type AuthProvider } from "./auth-config.ts";
-import { bundleAuthConfig, bundleFunctions } from "./bundle.ts";
+import { readAuthConfig, strictEnv } from "./auth-config.ts";
+import { buildFunctions, type FunctionsBuild } from "./bundle.ts";
 import { Catalog, type TableSpec } from "./catalog.ts";
 import { systemClock, type EngineClock } from "./clock.ts";
 import { Crons } from "./crons.ts";
 import { Executor, type ExecutorCounts } from "./executor.ts";
 import { SYSTEM_CALLER, type Caller, type UdfType } from "./invocation.ts";
 import { InternalIds } from "./internal-ids.ts";
+import { sleep, systemHost, type EngineHost } from "./host.ts";
 import { loadModules, type LoadedModules, type SchemaExport } from "./modules.ts";
 import { seededRandom } from "./random.ts";
 import { Runtime, type CallResult, type ReportSink } from "./runtime.ts";
@@ -31,9 +32,13 @@ export interface EngineOptions {
   dataFile: string;
   /** The `convex/` folder. */
   functionsDir: string;
+  /** That folder, built already: for many engines on the same functions. Left out: it is built at every load. */
+  build?: FunctionsBuild;
   /** `process.env` of the functions. Values of names that end like a secret (KEY, TOKEN ...) never leave in a text. */
   env?: Record<string, string>;
   clock?: EngineClock;
+  /** Where turns, timers and the network come from. Default: the platform. */
+  host?: EngineHost;
   /** Transactions running at one time; 1 never conflicts. */
   concurrency?: number;
   /** Makes ids, randomness and delays repeatable. Default: from the system. */
@@ -64,7 +69,7 @@ export class Engine {
   ) {}
 
   static async create(options: EngineOptions): Promise<Engine> {
-    const clock = options.clock ?? systemClock;
+    const { clock = systemClock, host = systemHost } = options;
     const storage = Storage.open(
       options.dataFile,
       options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax },
@@ -84,8 +89,9 @@ export class Engine {
         storage,
         catalog,
         clock,
-        new Timers(clock),
-        new StuckGuard(options.handlerStuckMs),
+        host,
+        new Timers(clock, host),
+        new StuckGuard(host, options.handlerStuckMs),
         random,
         latency,
         secretsOf(env),
@@ -116,8 +122,10 @@ export class Engine {
     const { runtime } = this;
     const functionsDir = resolve(this.options.functionsDir);
     const globals = this.globals(this.env);
-    const providers = await this.authProviders(functionsDir);
-    const modules: LoadedModules = loadModules(await bundleFunctions(functionsDir), globals, functionsDir);
+    const { functions, authConfig } = this.options.build ?? (await buildFunctions(functionsDir));
+    const providers =
+      authConfig === null ? [] : readAuthConfig(authConfig, this.globals(strictEnv(this.env)), functionsDir);
+    const modules: LoadedModules = loadModules(functions, globals, functionsDir);
     await runtime.executor.exclusive(() => {
       runtime.catalog.apply(
         tableSpecs(runtime.catalog, modules.schema),
@@ -129,13 +137,9 @@ export class Engine {
     });
   }
 
-  private async authProviders(functionsDir: string): Promise<AuthProvider[]> {
-    const bundle = await bundleAuthConfig(functionsDir);
-    return bundle === null ? [] : readAuthConfig(bundle, this.globals(strictEnv(this.env)), functionsDir);
-  }
-
   private globals(env: Readonly<Record<string, string>>): Record<string, unknown> {
-    return sandboxGlobals(syscallTable(this.runtime), this.runtime.clock, env);
+    const { clock, host } = this.runtime;
+    return sandboxGlobals(syscallTable(this.runtime), clock, env, host);
   }
 
   /** `load`, while running: functions, schema and crons change together, or nothing does when they are refused. */
@@ -184,11 +188,11 @@ export class Engine {
 
   /** Resolves when nothing is running and nothing that is due is waiting. */
   async settled(): Promise<void> {
-    const { scheduler, crons, clock } = this.runtime;
+    const { scheduler, crons, clock, host } = this.runtime;
     for (;;) {
       const nextMs = await this.nextDueMs();
       if (!scheduler.busy && !crons.busy && (nextMs === null || nextMs > clock.nowMs())) return;
-      await new Promise((done) => setTimeout(done, 1));
+      await sleep(host, 1);
     }
   }
 
@@ -220,6 +224,20 @@ export class Engine {
     runtime.stuck.stop();
     runtime.storage.close();
   }
+
+  /**
+   * What a kill leaves behind: what is not flushed is gone, and nothing that runs is waited for. Whatever of it goes
+   * on finds the database closed, so a host that does this for a simulation gives it no more turns.
+   */
+  abandon(): void {
+    const { runtime } = this;
+    runtime.scheduler.stop();
+    runtime.crons.stop();
+    runtime.timers.stop();
+    runtime.stuck.stop();
+    runtime.storage.rollback();
+    runtime.storage.close();
+  }
 }
 
 export function createEngine(options: EngineOptions): Promise<Engine> {
@@ -238,6 +256,7 @@ function makeExecutor(runtime: Runtime, options: EngineOptions, ids: InternalIds
   };
   const executor: Executor = new Executor({
     concurrency: options.concurrency ?? 1,
+    host: runtime.host,
     storage,
     beginTransaction: () => new Transaction(host, clock.nowMs()),
     nowMs: () => clock.nowMs(),

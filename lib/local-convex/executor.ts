@@ -5,6 +5,7 @@
  */
 import { ConflictError, RequestError, type StorageError } from "./errors.ts";
 import { CommitLog } from "./commit-log.ts";
+import { nextTurn, sleep, type EngineHost } from "./host.ts";
 import type { WrittenKeys } from "./read-set.ts";
 import type { Storage } from "./storage.ts";
 import type { Transaction } from "./transaction.ts";
@@ -25,6 +26,7 @@ const BACKOFF_MAX_MS = 2_000;
 
 export interface ExecutorOptions {
   concurrency: number;
+  host: EngineHost;
   storage: Storage;
   beginTransaction: () => Transaction;
   /** Milliseconds, may be fractional. */
@@ -110,11 +112,12 @@ export class Executor {
    */
   async reads<T>(work: (read: Reader) => Promise<T>): Promise<Committed<T>> {
     const { value, ts, durable } = await this.inSlot(async () => {
-      let sliceStartMs = performance.now();
+      const { host } = this.options;
+      let sliceStartMs = host.elapsedMs();
       const result = await work(async (each) => {
-        if (performance.now() - sliceStartMs > SLICE_MS) {
-          await immediate();
-          sliceStartMs = performance.now();
+        if (host.elapsedMs() - sliceStartMs > SLICE_MS) {
+          await nextTurn(host);
+          sliceStartMs = host.elapsedMs();
         }
         return this.read(each);
       });
@@ -131,10 +134,10 @@ export class Executor {
 
   /** Runs `work` while no transaction runs and everything committed is on disk; what arrives meanwhile waits. */
   async exclusive<T>(work: () => T | Promise<T>): Promise<T> {
-    while (this.isPaused) await immediate();
+    while (this.isPaused) await nextTurn(this.options.host);
     this.isPaused = true;
     try {
-      while (this.running > 0 || this.batch !== null) await immediate();
+      while (this.running > 0 || this.batch !== null) await nextTurn(this.options.host);
       return await work();
     } finally {
       this.isPaused = false;
@@ -144,7 +147,8 @@ export class Executor {
 
   /** Ends after the transactions that arrived before; later ones are refused. */
   async close(): Promise<void> {
-    while (this.queue.length > 0 || this.running > 0 || this.batch !== null) await immediate();
+    while (this.queue.length > 0 || this.running > 0 || this.batch !== null)
+      await nextTurn(this.options.host);
     this.failed ??= new RequestError(503, "ShuttingDown", "The engine is shutting down.");
   }
 
@@ -224,17 +228,19 @@ export class Executor {
     } catch (error) {
       throw this.fail(this.options.storage.explain(error));
     }
-    this.batch = newBatch();
-    setImmediate(() => this.flushSoon());
+    const { host } = this.options;
+    this.batch = newBatch(host.elapsedMs());
+    host.setImmediate(() => this.flushSoon());
     return this.batch;
   }
 
   /** Flushes when nothing waits to join the batch, or when it has been open long enough. */
   private flushSoon(): void {
     if (this.batch === null) return;
-    const isJoined = this.queue.length > 0 && !this.isPaused && this.options.concurrency === 1;
-    if (isJoined && performance.now() - this.batch.openedAtMs < BATCH_OPEN_MS)
-      setImmediate(() => this.flushSoon());
+    const { host, concurrency } = this.options;
+    const isJoined = this.queue.length > 0 && !this.isPaused && concurrency === 1;
+    if (isJoined && host.elapsedMs() - this.batch.openedAtMs < BATCH_OPEN_MS)
+      host.setImmediate(() => this.flushSoon());
     else this.flush();
   }
 
@@ -298,7 +304,7 @@ export class Executor {
       return;
     this.kicked = true;
     // Waiting for the end of this turn of the event loop lets all requests that arrived together share a flush.
-    setImmediate(() => {
+    this.options.host.setImmediate(() => {
       this.kicked = false;
       while (!this.isPaused && this.running < this.options.concurrency && this.queue.length > 0)
         void this.run();
@@ -306,26 +312,28 @@ export class Executor {
   }
 
   private async run(): Promise<void> {
+    const { host } = this.options;
     this.running++;
-    let sliceStartMs = performance.now();
+    let sliceStartMs = host.elapsedMs();
     for (let job = this.queue.shift(); job !== undefined; job = this.queue.shift()) {
       await job();
       if (this.isPaused) break;
-      if (performance.now() - sliceStartMs < SLICE_MS) continue;
-      await immediate();
-      sliceStartMs = performance.now();
+      if (host.elapsedMs() - sliceStartMs < SLICE_MS) continue;
+      await nextTurn(host);
+      sliceStartMs = host.elapsedMs();
     }
     this.running--;
     this.kick();
   }
 
   private backOff(attempt: number): Promise<void> {
+    const { host, random } = this.options;
     const ceilingMs = Math.min(BACKOFF_FIRST_MS * 2 ** attempt, BACKOFF_MAX_MS);
-    return new Promise((resolve) => setTimeout(resolve, ceilingMs * (0.5 + this.options.random() / 2)));
+    return sleep(host, ceilingMs * (0.5 + random() / 2));
   }
 }
 
-function newBatch(): Batch {
+function newBatch(openedAtMs: number): Batch {
   let resolve!: () => void;
   let reject!: (error: Error) => void;
   const durable = new Promise<void>((onResolve, onReject) => {
@@ -334,15 +342,9 @@ function newBatch(): Batch {
   });
   // A batch can fail with nobody waiting (all its callers gone); the failure is reported by onFatal.
   durable.catch(() => undefined);
-  return { durable, resolve, reject, size: 0, openedAtMs: performance.now() };
+  return { durable, resolve, reject, size: 0, openedAtMs };
 }
 
 function conflictFailure(message: string): RequestError {
   return new RequestError(503, "OptimisticConcurrencyControlFailure", message);
-}
-
-function immediate(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

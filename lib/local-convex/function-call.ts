@@ -1,6 +1,7 @@
 /** Checks, invokes and explains: the steps shared by outermost and nested calls of one function. */
 import { inspect } from "node:util";
 import { FunctionError, RequestError } from "./errors.ts";
+import { nextTurn } from "./host.ts";
 import { currentInvocation, type Invocation, type UdfType } from "./invocation.ts";
 import { LIMITS } from "./limits.ts";
 import { canonicalPath, displayPath, type FunctionRecord } from "./modules.ts";
@@ -62,12 +63,12 @@ export async function invoke(
   invocation: Invocation,
   argsText: string,
 ): Promise<string> {
-  const started = { elapsedMs: performance.now(), cpu: process.cpuUsage() };
+  const started = { elapsedMs: runtime.host.elapsedMs(), cpu: process.cpuUsage() };
   try {
     const running = currentInvocation.run(invocation, () => record.invoke(argsText, invocation.requestId));
     const value = await (invocation.tx === null ? running : runtime.stuck.watch(running, invocation));
-    await finishSyscalls(invocation);
-    if (invocation.tx !== null) checkUserTime(started, invocation);
+    await finishSyscalls(runtime, invocation);
+    if (invocation.tx !== null) checkUserTime(runtime, started, invocation);
     return checkReturn(runtime, record, value);
   } finally {
     invocation.over = true;
@@ -78,10 +79,14 @@ export async function invoke(
  * Runs an HTTP action inside its invocation. `work` ends when the answer is sent: a body that streams may still
  * call functions.
  */
-export async function invokeHttp(invocation: Invocation, work: () => Promise<void>): Promise<void> {
+export async function invokeHttp(
+  runtime: Runtime,
+  invocation: Invocation,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await currentInvocation.run(invocation, work);
-    await finishSyscalls(invocation);
+    await finishSyscalls(runtime, invocation);
   } finally {
     invocation.over = true;
   }
@@ -91,13 +96,9 @@ export async function invokeHttp(invocation: Invocation, work: () => Promise<voi
  * Lets the syscalls end that the function did not wait for. When one failed, the event loop turns once more, so
  * that a rejection nobody handles is known before the commit (see unhandled-rejections.ts).
  */
-async function finishSyscalls(invocation: Invocation): Promise<void> {
+async function finishSyscalls(runtime: Runtime, invocation: Invocation): Promise<void> {
   while (invocation.tail !== null) await invocation.tail.catch(() => undefined);
-  if (invocation.hasFailedSyscall) {
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
+  if (invocation.hasFailedSyscall) await nextTurn(runtime.host);
   if (invocation.unhandled !== null) throw invocation.unhandled.reason;
 }
 
@@ -106,10 +107,11 @@ async function finishSyscalls(invocation: Invocation): Promise<void> {
  * passed outside of syscalls and the time that this process had a processor.
  */
 function checkUserTime(
+  runtime: Runtime,
   started: { readonly elapsedMs: number; readonly cpu: NodeJS.CpuUsage },
   invocation: Invocation,
 ): void {
-  if (performance.now() - started.elapsedMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
+  if (runtime.host.elapsedMs() - started.elapsedMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
   const { user, system } = process.cpuUsage(started.cpu);
   if ((user + system) / 1_000 - invocation.syscallMs <= LIMITS.userCodeMs) return;
   throw new Error(`Function execution timed out (maximum duration: ${LIMITS.userCodeMs / 1000}s)`);

@@ -7,6 +7,7 @@ import type { EngineClock } from "./clock.ts";
 import type { Crons } from "./crons.ts";
 import { FunctionError } from "./errors.ts";
 import type { Executor, Reader } from "./executor.ts";
+import type { EngineHost } from "./host.ts";
 import { checkArguments, invoke, invokeHttp, resolveFunction, toFunctionError } from "./function-call.ts";
 import { newInvocation, type Caller, type Invocation, type Journal, type UdfType } from "./invocation.ts";
 import type { FunctionRecord, LoadedModules } from "./modules.ts";
@@ -68,6 +69,7 @@ export class Runtime {
     readonly storage: Storage,
     readonly catalog: Catalog,
     readonly clock: EngineClock,
+    readonly host: EngineHost,
     readonly timers: Timers,
     readonly stuck: StuckGuard,
     readonly random: Random,
@@ -164,7 +166,7 @@ export class Runtime {
     work: (requestId: string) => Promise<void>,
   ): Promise<void> {
     const invocation = this.invocation({ kind: "action", path: name }, caller, null, [], {});
-    await invokeHttp(invocation, () => work(invocation.requestId));
+    await invokeHttp(this, invocation, () => work(invocation.requestId));
   }
 
   /** Runs a function of any kind. */

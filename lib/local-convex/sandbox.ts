@@ -7,6 +7,7 @@ import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import { webcrypto } from "node:crypto";
 import { inspect } from "node:util";
 import type { EngineClock } from "./clock.ts";
+import type { EngineHost } from "./host.ts";
 import { currentInvocation, type Invocation } from "./invocation.ts";
 
 /** Real Convex keeps this many log lines of one call, each of at most so many characters. */
@@ -34,6 +35,7 @@ export function sandboxGlobals(
   convex: SyscallTable,
   clock: EngineClock,
   env: Readonly<Record<string, string>>,
+  host: EngineHost,
 ): Record<string, unknown> {
   const globals: Record<string, unknown> = {
     Convex: convex,
@@ -42,15 +44,17 @@ export function sandboxGlobals(
     crypto: guardedCrypto(),
     console: functionConsole(),
     process: { env },
-    performance: { now: monotonicMs },
+    performance: { now: () => monotonicMs(host) },
+    clearTimeout: (timer: unknown) => host.clearTimeout(timer),
+    clearInterval: (timer: unknown) => host.clearInterval(timer),
     AsyncLocalStorage,
     AsyncResource,
   };
   for (const name of ["fetch", "setTimeout", "setInterval"] as const) {
-    const real = globalThis[name] as (...args: unknown[]) => unknown;
+    const outside = host[name] as (...args: unknown[]) => unknown;
     globals[name] = (...args: unknown[]) => {
       if (transactionOf() !== null) throw new Error(forbidden(`${name}()`));
-      return real(...args);
+      return outside(...args);
     };
   }
   for (const name of ABSENT) globals[name] = undefined;
@@ -71,9 +75,9 @@ function forbidden(what: string): string {
 }
 
 /** As in real Convex, this one stands still in queries only. */
-function monotonicMs(): number {
+function monotonicMs(host: EngineHost): number {
   const invocation = currentInvocation.getStore();
-  return invocation?.kind === "query" ? invocation.tx!.nowMs : performance.now();
+  return invocation?.kind === "query" ? invocation.tx!.nowMs : host.elapsedMs();
 }
 
 function guardedDate(clock: EngineClock): DateConstructor {

@@ -1,4 +1,5 @@
 /** Ends transactions whose handler promise can never settle. One timer serves all of them. */
+import type { EngineHost } from "./host.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** A handler that waits for nothing in the engine and has not settled for this long never will. */
@@ -12,16 +13,19 @@ interface Watched {
 
 export class StuckGuard {
   private readonly watched = new Set<Watched>();
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: unknown;
 
-  constructor(private readonly neverSettlesMs = NEVER_SETTLES_MS) {
-    this.timer = setInterval(() => this.check(), neverSettlesMs / 5).unref();
+  constructor(
+    private readonly host: EngineHost,
+    private readonly neverSettlesMs = NEVER_SETTLES_MS,
+  ) {
+    this.timer = host.setInterval(() => this.check(), neverSettlesMs / 5);
   }
 
   /** Settles like `running`, or rejects when it is stuck. */
   watch<T>(running: Promise<T>, invocation: Invocation): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const entry: Watched = { invocation, sinceMs: performance.now(), reject };
+      const entry: Watched = { invocation, sinceMs: this.host.elapsedMs(), reject };
       this.watched.add(entry);
       running.then(
         (value) => {
@@ -37,11 +41,11 @@ export class StuckGuard {
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.host.clearInterval(this.timer);
   }
 
   private check(): void {
-    const nowMs = performance.now();
+    const nowMs = this.host.elapsedMs();
     for (const entry of this.watched) {
       // A nested call or an injected delay is progress of its own.
       if (entry.invocation.tail !== null) entry.sinceMs = nowMs;

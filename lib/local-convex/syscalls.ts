@@ -5,6 +5,7 @@
 import { callNested } from "./nested-call.ts";
 import { databaseAsync, databaseSync } from "./database-syscalls.ts";
 import { notSupported } from "./errors.ts";
+import { sleep } from "./host.ts";
 import { currentInvocation, type Invocation } from "./invocation.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SyscallTable } from "./sandbox.ts";
@@ -15,7 +16,9 @@ export function syscallTable(runtime: Runtime): SyscallTable {
   return {
     syscall(op, args) {
       const invocation = active(op);
-      return timed(invocation, () => databaseSync(runtime, invocation, op, JSON.parse(args) as JsonObject));
+      return timed(runtime, invocation, () =>
+        databaseSync(runtime, invocation, op, JSON.parse(args) as JsonObject),
+      );
     },
     asyncSyscall(op, args) {
       let invocation: Invocation;
@@ -44,8 +47,8 @@ function tooLate(invocation: Invocation, op: string): Error {
 }
 
 /** Adds the time since `startedMs`, of which overlapping waits count once. */
-function noteWait(invocation: Invocation, startedMs: number): void {
-  const nowMs = performance.now();
+function noteWait(runtime: Runtime, invocation: Invocation, startedMs: number): void {
+  const nowMs = runtime.host.elapsedMs();
   invocation.syscallMs += nowMs - Math.max(startedMs, invocation.waitedUntilMs);
   invocation.waitedUntilMs = nowMs;
 }
@@ -55,7 +58,7 @@ function inOrder(runtime: Runtime, invocation: Invocation, op: string, args: Jso
   const latencyMs = invocation.tx === null ? 0 : runtime.syscallLatencyMs();
   if (invocation.tail === null && latencyMs === 0 && !MAY_WAIT.has(op)) {
     try {
-      return Promise.resolve(timed(invocation, () => serveNow(runtime, invocation, op, args)));
+      return Promise.resolve(timed(runtime, invocation, () => serveNow(runtime, invocation, op, args)));
     } catch (error) {
       invocation.hasFailedSyscall = true;
       return Promise.reject(error);
@@ -63,11 +66,11 @@ function inOrder(runtime: Runtime, invocation: Invocation, op: string, args: Jso
   }
   // Actions have no transaction: their calls may overlap.
   const before = invocation.tx === null ? null : invocation.tail;
-  const startedMs = performance.now();
+  const startedMs = runtime.host.elapsedMs();
   const mine = (async () => {
     try {
       if (before !== null) await before.catch(() => undefined);
-      if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
+      if (latencyMs > 0) await sleep(runtime.host, latencyMs);
       // A handler that threw takes nothing more with it, not even into the transaction of its caller.
       if (invocation.over) throw tooLate(invocation, op);
       return await (MAY_WAIT.has(op)
@@ -77,7 +80,7 @@ function inOrder(runtime: Runtime, invocation: Invocation, op: string, args: Jso
       invocation.hasFailedSyscall = true;
       throw error;
     } finally {
-      noteWait(invocation, startedMs);
+      noteWait(runtime, invocation, startedMs);
     }
   })();
   invocation.tail = mine;
@@ -143,11 +146,12 @@ export function needTransaction(invocation: Invocation, op: string) {
   return invocation.tx;
 }
 
-function timed<T>(invocation: Invocation, work: () => T): T {
-  const startedMs = performance.now();
+function timed<T>(runtime: Runtime, invocation: Invocation, work: () => T): T {
+  const { host } = runtime;
+  const startedMs = host.elapsedMs();
   try {
     return work();
   } finally {
-    invocation.syscallMs += performance.now() - startedMs;
+    invocation.syscallMs += host.elapsedMs() - startedMs;
   }
 }

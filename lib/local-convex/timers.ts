@@ -1,5 +1,6 @@
 /** Named alarms on the engine clock: at most one per name, the earlier time wins, clock jumps re-arm them. */
 import type { EngineClock } from "./clock.ts";
+import type { EngineHost } from "./host.ts";
 
 /** Node's longest timer; longer waits are armed again. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
@@ -7,14 +8,17 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 interface Alarm {
   dueMs: number;
   fire: () => void;
-  timer: NodeJS.Timeout | null;
+  timer: unknown;
 }
 
 export class Timers {
   private readonly alarms = new Map<string, Alarm>();
   private readonly stopListening: () => void;
 
-  constructor(private readonly clock: EngineClock) {
+  constructor(
+    private readonly clock: EngineClock,
+    private readonly host: EngineHost,
+  ) {
     this.stopListening = clock.onJump(() => {
       for (const [name, alarm] of this.alarms) this.arm(name, alarm);
     });
@@ -25,7 +29,7 @@ export class Timers {
     const existing = this.alarms.get(name);
     if (existing !== undefined) {
       if (existing.dueMs <= dueMs) return;
-      if (existing.timer !== null) clearTimeout(existing.timer);
+      this.disarm(existing);
     }
     const alarm: Alarm = { dueMs, fire, timer: null };
     this.alarms.set(name, alarm);
@@ -34,7 +38,7 @@ export class Timers {
 
   clear(name: string): void {
     const alarm = this.alarms.get(name);
-    if (alarm?.timer != null) clearTimeout(alarm.timer);
+    if (alarm !== undefined) this.disarm(alarm);
     this.alarms.delete(name);
   }
 
@@ -44,11 +48,10 @@ export class Timers {
   }
 
   private arm(name: string, alarm: Alarm): void {
-    if (alarm.timer !== null) clearTimeout(alarm.timer);
-    alarm.timer = null;
+    this.disarm(alarm);
     const delayMs = this.clock.realDelayMs(alarm.dueMs);
     if (!Number.isFinite(delayMs)) return;
-    alarm.timer = setTimeout(
+    alarm.timer = this.host.setTimeout(
       () => {
         if (this.clock.realDelayMs(alarm.dueMs) > 0) {
           this.arm(name, alarm);
@@ -59,5 +62,10 @@ export class Timers {
       },
       Math.min(Math.ceil(delayMs), TIMER_MAX_MS),
     );
+  }
+
+  private disarm(alarm: Alarm): void {
+    if (alarm.timer !== null) this.host.clearTimeout(alarm.timer);
+    alarm.timer = null;
   }
 }

@@ -6,6 +6,7 @@ import { basename, resolve } from "node:path";
 import { readAuthConfig } from "../auth-config.ts";
 import { bundleAuthConfig, bundleFunctions } from "../bundle.ts";
 import { systemClock } from "../clock.ts";
+import { systemHost } from "../host.ts";
 import { evaluateBundle, mapStackOf } from "../modules.ts";
 import { sandboxGlobals, type SyscallTable } from "../sandbox.ts";
 import { runBuilds } from "./builds.ts";
@@ -45,7 +46,11 @@ async function exportFaults(functionsDir: string, nodePaths: readonly string[]):
   for (const bundle of bundles) {
     let exports: Exports;
     try {
-      exports = evaluateBundle(bundle, sandboxGlobals(NO_SYSCALLS, systemClock, {}), functionsDir);
+      exports = evaluateBundle(
+        bundle,
+        sandboxGlobals(NO_SYSCALLS, systemClock, {}, systemHost),
+        functionsDir,
+      );
     } catch (error) {
       const place = mapStackOf(bundles)(error instanceof Error ? (error.stack ?? "") : "");
       const file = /\.\.\/convex\/([^\s)]+?):(\d+):\d+/.exec(place);
@@ -122,7 +127,7 @@ async function authConfigFaults(functionsDir: string, read: Set<string>): Promis
     },
   );
   try {
-    readAuthConfig(bundle, sandboxGlobals(NO_SYSCALLS, systemClock, env), functionsDir);
+    readAuthConfig(bundle, sandboxGlobals(NO_SYSCALLS, systemClock, env, systemHost), functionsDir);
     return [];
   } catch (error) {
     return [

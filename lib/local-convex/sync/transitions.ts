@@ -2,6 +2,7 @@
  * Sends one connection's transitions: each takes the client from the version it has to a newer one, with query
  * results of one snapshot (facts §5.3). While one is under way, whatever else happens goes into the next.
  */
+import { nextTurn } from "../host.ts";
 import type { Runtime } from "../runtime.ts";
 import type { LiveQueries } from "./live-queries.ts";
 import type { Outbox } from "./outbox.ts";
@@ -80,12 +81,13 @@ export class Transitions {
    * run a quarter of the time. What the client itself has asked for does not wait.
    */
   private async rest(): Promise<void> {
-    const restMs = Math.min(REST_MAX_MS, this.restsUntilMs - performance.now());
+    const { host } = this.host.runtime;
+    const restMs = Math.min(REST_MAX_MS, this.restsUntilMs - host.elapsedMs());
     if (restMs <= 0 || this.isAwaited || this.isStopped) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, restMs);
+      const timer = host.setTimeout(resolve, restMs);
       this.endRest = () => {
-        clearTimeout(timer);
+        host.clearTimeout(timer);
         resolve();
       };
     });
@@ -94,7 +96,7 @@ export class Transitions {
 
   private async sendOne(): Promise<void> {
     const { live, queries, runtime, outbox } = this.host;
-    const startMs = performance.now();
+    const startMs = runtime.host.elapsedMs();
     const taken = await live.capture(
       () => queries.queries(),
       () => {
@@ -104,16 +106,14 @@ export class Transitions {
         return isNeeded ? { changes, end: { ...this.asked, ts: runtime.executor.timestamp } } : null;
       },
     );
-    const endMs = performance.now();
+    const endMs = runtime.host.elapsedMs();
     this.restsUntilMs = endMs + (endMs - startMs) * REST_TIMES;
     if (taken === null) return;
     // A crash may still undo what is not on disk, and nobody may have seen that.
     await runtime.executor.flushed();
     // The answers of mutations in this transition, due by now too, go first: the other way round the client would
     // show the mutation's effects and its optimistic update at the same time.
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await nextTurn(runtime.host);
     if (this.isStopped) return;
     outbox.sendTransition(transitionText(this.sent, taken.end, taken.changes));
     this.sent = taken.end;

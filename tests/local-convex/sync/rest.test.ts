@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
+import { systemHost } from "../../../lib/local-convex/host.ts";
 import { Transitions, type TransitionHost } from "../../../lib/local-convex/sync/transitions.ts";
 
 /** What one run of the client's queries takes. */
@@ -12,7 +13,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   runs = 0;
   const host = {
-    runtime: { executor: { timestamp: 1n, flushed: () => Promise.resolve() } },
+    runtime: { host: systemHost, executor: { timestamp: 1n, flushed: () => Promise.resolve() } },
     live: {
       capture: (_queries: unknown, capture: () => unknown) => {
         runs += 1;
