@@ -1,0 +1,50 @@
+import type { Chance } from "./chance.ts";
+
+/**
+ * What happens to the world from outside. All that a step leaves open it draws from its own number, so that leaving
+ * other steps out does not change it.
+ */
+export interface Step {
+  readonly number: number;
+  /** Virtual milliseconds since the step before. */
+  readonly afterMs: number;
+  readonly what: StepKind;
+}
+
+const WEIGHTS = {
+  /** A worker's whole life: admission, charges, extensions, an end; or it dies on the way. */
+  job: 34,
+  /** A key that was used before, with the same request or another one. */
+  job_again: 5,
+  clicks: 22,
+  link_change: 3,
+  reminder: 5,
+  plan_change: 4,
+  come_back: 4,
+  payment: 2,
+  limit_change: 3,
+  second_writer: 2,
+  report: 2,
+  reconcile: 3,
+  sweep: 2,
+  audit: 2,
+  drift_check: 1,
+  decide: 2,
+  replay: 2,
+  clock_step: 2,
+  engine_crash: 2,
+} as const;
+
+export type StepKind = keyof typeof WEIGHTS;
+
+/** Some things come in bursts: this share follows the step before at once. */
+const AT_ONCE = 0.4;
+const GAP_MS_MAX = 2_400;
+
+export function makeSteps(chance: Chance, count: number): Step[] {
+  return Array.from({ length: count }, (_, index) => ({
+    number: index + 1,
+    afterMs: chance.strikes(AT_ONCE) ? 0 : chance.below(GAP_MS_MAX),
+    what: chance.weighted(WEIGHTS),
+  }));
+}
