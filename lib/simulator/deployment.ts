@@ -44,11 +44,17 @@ export class Deployment {
   /** Calls that wait for an answer of the engine that runs now. */
   private readonly waiting = new Set<(lost: Lost) => void>();
   crashes = 0;
+  private conflictsBefore = 0;
 
   constructor(private readonly options: DeploymentOptions) {}
 
   get isUp(): boolean {
     return this.engine !== null;
+  }
+
+  /** Transactions that lost and ran again, of all engines so far. */
+  get conflicts(): number {
+    return this.conflictsBefore + (this.engine?.counts.conflicts ?? 0);
   }
 
   async start(): Promise<void> {
@@ -83,6 +89,7 @@ export class Deployment {
   crash(): void {
     if (this.engine === null) return;
     this.crashes += 1;
+    this.conflictsBefore = this.conflicts;
     this.machine!.turnOff();
     this.engine.abandon();
     this.engine = null;

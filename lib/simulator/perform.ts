@@ -1,95 +1,109 @@
 import type { Chance } from "./chance.ts";
-import { liveJob, admit, type JobRequest, type Tenant } from "./job-life.ts";
+import { recordClicks, type Link } from "./clicks.ts";
+import { admit, liveJob, type JobRequest, type Tenant } from "./job-life.ts";
+import {
+  changeLimit,
+  crashEngine,
+  decideReview,
+  operate,
+  reconcile,
+  replayEvent,
+  stepClock,
+} from "./operate.ts";
+import { comeBack, changePlan, pay, writeBesideUs } from "./customer-acts.ts";
+import { changeLink, remind } from "./tenant-acts.ts";
 import type { Step } from "./steps.ts";
+import type { Customer } from "./provider.ts";
 import { check } from "./violation.ts";
 import type { World } from "./world.ts";
 
-const RESTART_MS_MAX = 4_000;
+/** An account as the steps know it. */
+export interface Actor extends Tenant {
+  readonly links: readonly Link[];
+  /** Null for an account whose limit an operator sets. */
+  readonly customer: Customer | null;
+}
 
-/** What a step finds when its time comes: the accounts, and what the steps before it left. */
-export class Scene {
-  readonly requests: { readonly tenant: Tenant; readonly request: JobRequest }[] = [];
+/** What a step finds when its time comes. */
+export interface Scene {
+  readonly world: World;
+  readonly actors: readonly Actor[];
+  readonly requests: { readonly tenant: Tenant; readonly request: JobRequest }[];
+  /** Reminders that somebody asked for, by tenant. */
+  readonly reminders: { readonly tenant: Tenant; readonly reminderId: string }[];
+}
 
-  constructor(
-    readonly world: World,
-    readonly tenants: readonly Tenant[],
-  ) {}
-
-  /** Resolves when the step has come to its end, which may be long after the next one began. */
-  async perform(step: Step): Promise<void> {
-    const { world } = this;
-    const chance = world.chance.fork(`step ${step.number}`);
-    switch (step.what) {
-      case "job":
-        return this.job(step, chance);
-      case "job_again":
-        return this.jobAgain(chance);
-      case "engine_crash":
-        return this.crash(chance);
-      case "sweep":
-      case "audit":
-        return this.operate(`ops:${step.what}`);
-      default:
-        return undefined;
-    }
-  }
-
-  private async job(step: Step, chance: Chance): Promise<void> {
-    const { world } = this;
-    const tenant = chance.pick(this.tenants);
-    const units = chance.strikes(0.2) ? chance.between(1, 9_000) : chance.between(1, 1_500);
-    const request = {
-      key: `job-${step.number}`,
-      units,
-      leaseMs: chance.between(10, 120) * 1_000,
-      ...(chance.strikes(0.3) ? { acceptUnits: Math.ceil(units / 3) } : {}),
-    };
-    this.requests.push({ tenant, request });
-    await liveJob(
-      world.server,
-      tenant,
-      request,
-      chance,
-      () => world.clock.nowMs(),
-      (text) => world.trace.note(text),
-    );
-  }
-
-  private async jobAgain(chance: Chance): Promise<void> {
-    const { world } = this;
-    if (this.requests.length === 0) return;
-    const { tenant, request } = chance.pick(this.requests);
-    const isOther = chance.strikes(0.4);
-    const again = isOther ? { ...request, units: request.units + 1 } : request;
-    const known = () => [...world.checks.mirror.rows("jobs").values()].find(({ key }) => key === request.key);
-    const before = known();
-    const answer = await admit(world.server, tenant, again, () => world.clock.nowMs());
-    world.trace.note(
-      `${request.key} again${isOther ? " with another request" : ""}: ${answer?.kind ?? "unanswered"}`,
-    );
-    if (before === undefined || answer === null) return;
-    const rule = "a key that was admitted has one answer";
-    if (isOther) {
-      const code = (answer as { refusal?: { code: string } }).refusal?.code;
-      check(code === "key_conflict", rule, () => `${request.key}: ${JSON.stringify(answer)}`);
-    } else check(answer.job?.id === before._id, rule, () => `${request.key}: ${JSON.stringify(answer)}`);
-  }
-
-  private async operate(path: string): Promise<void> {
-    const { world } = this;
-    const answer = await world.server.as(OPERATOR).action(path);
-    world.trace.note(`${path} ${JSON.stringify(answer)}`);
-  }
-
-  private async crash(chance: Chance): Promise<void> {
-    const { world } = this;
-    if (!world.deployment.isUp) return;
-    world.trace.note("engine crashes");
-    world.deployment.crash();
-    await world.server.machine.sleep(chance.below(RESTART_MS_MAX));
-    await world.deployment.start();
-    world.trace.note("engine is back");
+/** Resolves when the step has come to its end, which may be long after the next one began. */
+export async function perform(scene: Scene, step: Step): Promise<void> {
+  const { world } = scene;
+  const chance = world.chance.fork(`step ${step.number}`);
+  switch (step.what) {
+    case "job":
+      return job(scene, step, chance);
+    case "job_again":
+      return jobAgain(scene, chance);
+    case "clicks":
+      return recordClicks(world, chance.pick(chance.pick(scene.actors).links), step.number, chance);
+    case "link_change":
+      return changeLink(scene, chance);
+    case "reminder":
+      return remind(scene, step, chance);
+    case "plan_change":
+      return changePlan(scene, chance);
+    case "payment":
+      return pay(scene, chance);
+    case "come_back":
+      return comeBack(scene, chance);
+    case "second_writer":
+      return writeBesideUs(scene, chance);
+    case "limit_change":
+      return changeLimit(scene, chance);
+    case "decide":
+      return decideReview(world, chance);
+    case "replay":
+      return replayEvent(world, chance);
+    case "clock_step":
+      return stepClock(world, chance);
+    case "engine_crash":
+      return crashEngine(world, chance);
+    case "reconcile":
+      return reconcile(scene, chance);
+    case "drift_check":
+      return operate(world, "drift:check");
+    case "report":
+    case "sweep":
+    case "audit":
+      return operate(world, `ops:${step.what}`);
   }
 }
 
-const OPERATOR = "0f".repeat(32);
+async function job(scene: Scene, step: Step, chance: Chance): Promise<void> {
+  const { world } = scene;
+  const tenant = chance.pick(scene.actors);
+  const units = chance.strikes(0.2) ? chance.between(1, 9_000) : chance.between(1, 1_500);
+  const request = {
+    key: `job-${step.number}`,
+    units,
+    leaseMs: chance.between(10, 120) * 1_000,
+    ...(chance.strikes(0.3) ? { acceptUnits: Math.ceil(units / 3) } : {}),
+  };
+  scene.requests.push({ tenant, request });
+  await liveJob(world, tenant, request, chance);
+}
+
+async function jobAgain({ world, requests }: Scene, chance: Chance): Promise<void> {
+  if (requests.length === 0) return;
+  const { tenant, request } = chance.pick(requests);
+  const isOther = chance.strikes(0.4);
+  const again = isOther ? { ...request, units: request.units + 1 } : request;
+  const before = [...world.checks.mirror.rows("jobs").values()].find(({ key }) => key === request.key);
+  const answer = await admit(world, tenant, again);
+  world.trace.note(`${request.key} again${isOther ? " but other" : ""}: ${answer?.kind ?? "unanswered"}`);
+  if (before === undefined || answer === null) return;
+  const rule = "a key that was admitted has one answer";
+  const code = (answer as { refusal?: { code: string } }).refusal?.code;
+  const isRight = isOther ? code === "key_conflict" : answer.job?.id === before._id;
+  // What was admitted and not flushed may be gone after a crash, and then the key is free.
+  const isThere = world.checks.mirror.rows("jobs").has(before._id);
+  check(isRight || !isThere, rule, () => `${request.key}: ${JSON.stringify(answer)}`);
+}

@@ -1,4 +1,4 @@
-import type { Chance } from "./chance.ts";
+import { Chance } from "./chance.ts";
 
 /**
  * What happens to the world from outside. All that a step leaves open it draws from its own number, so that leaving
@@ -6,8 +6,8 @@ import type { Chance } from "./chance.ts";
  */
 export interface Step {
   readonly number: number;
-  /** Virtual milliseconds since the step before. */
-  readonly afterMs: number;
+  /** Virtual milliseconds since the trouble began. */
+  readonly atMs: number;
   readonly what: StepKind;
 }
 
@@ -25,7 +25,7 @@ const WEIGHTS = {
   limit_change: 3,
   second_writer: 2,
   report: 2,
-  reconcile: 3,
+  reconcile: 2,
   sweep: 2,
   audit: 2,
   drift_check: 1,
@@ -41,10 +41,11 @@ export type StepKind = keyof typeof WEIGHTS;
 const AT_ONCE = 0.4;
 const GAP_MS_MAX = 2_400;
 
-export function makeSteps(chance: Chance, count: number): Step[] {
-  return Array.from({ length: count }, (_, index) => ({
-    number: index + 1,
-    afterMs: chance.strikes(AT_ONCE) ? 0 : chance.below(GAP_MS_MAX),
-    what: chance.weighted(WEIGHTS),
-  }));
+export function makeSteps(seed: number, count: number): Step[] {
+  const chance = new Chance(seed).fork("steps");
+  let atMs = 0;
+  return Array.from({ length: count }, (_, index) => {
+    if (!chance.strikes(AT_ONCE)) atMs += chance.below(GAP_MS_MAX);
+    return { number: index + 1, atMs, what: chance.weighted(WEIGHTS) };
+  });
 }

@@ -57,9 +57,9 @@ export class Turns {
       host: {
         elapsedMs: () => this.elapsedMs,
         setImmediate: (run) => void this.add(machine, run, null, null),
-        setTimeout: (run, ms = 0) => this.add(machine, AsyncResource.bind(run), Math.max(1, ms), null),
+        setTimeout: (run, ms = 0) => this.add(machine, inContext(run), Math.max(1, ms), null),
         clearTimeout: cancel,
-        setInterval: (run, ms = 0) => this.add(machine, AsyncResource.bind(run), Math.max(1, ms), ms),
+        setInterval: (run, ms = 0) => this.add(machine, inContext(run), Math.max(1, ms), ms),
         clearInterval: cancel,
         fetch: fetchFn,
       },
@@ -129,6 +129,12 @@ export class Turns {
     if (last !== task) this.ready[at] = last;
     return task;
   }
+}
+
+/** As platform timers do it: what runs later belongs to the call that asked for it. */
+function inContext(run: () => void): () => void {
+  const context = new AsyncResource("turn");
+  return () => context.runInAsyncScope(run);
 }
 
 function cancel(timer: unknown): void {

@@ -5,14 +5,17 @@ import { join } from "node:path";
 import type { FunctionsBuild } from "../local-convex/bundle.ts";
 import { Chance } from "./chance.ts";
 import { Checks } from "./checks.ts";
+import { Courier } from "./courier.ts";
 import { Deployment } from "./deployment.ts";
 import { CALM, type Faults, TROUBLE } from "./faults.ts";
 import type { Change } from "./mirror.ts";
+import { Provider } from "./provider.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 import { OPERATOR_KEY_HASH, Server, SERVER_SECRET } from "./server.ts";
 import { SimClock } from "./sim-clock.ts";
 import { Trace } from "./trace.ts";
 import { Turns } from "./turns.ts";
+import { wireTo } from "./wire.ts";
 
 /** Some minutes before a month ends, so that cycles and periods roll over while things happen. */
 const START_MS = Date.UTC(2026, 9, 31, 23, 57);
@@ -33,6 +36,8 @@ export class World {
   readonly checks: Checks;
   readonly deployment: Deployment;
   readonly server: Server;
+  readonly provider: Provider;
+  readonly courier: Courier;
   /** The first thing that was never to be. */
   violation: Error | null = null;
   private readonly folder = scratchFolder();
@@ -43,6 +48,11 @@ export class World {
     this.clock = new SimClock(this.turns, START_MS);
     this.trace = new Trace(() => this.turns.elapsedMs);
     this.checks = new Checks((violation) => this.fail(violation));
+    this.provider = new Provider(
+      () => this.clock.nowMs(),
+      this.chance.fork("provider"),
+      (event) => this.courier.send(event),
+    );
     this.deployment = new Deployment({
       ...functions,
       turns: this.turns,
@@ -54,24 +64,38 @@ export class World {
         HOLDFAST_SERVER_SECRETS: SERVER_SECRET,
         HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEY_HASH,
         HOLDFAST_SHORT_URL: "https://hold.example",
-        KINDE_ISSUER_URL: "http://provider.simulated",
+        KINDE_ISSUER_URL: "https://provider.simulated",
         KINDE_M2M_CLIENT_ID: "machine",
         KINDE_M2M_CLIENT_SECRET: "s".repeat(40),
       },
       concurrency: CONCURRENCY,
-      fetch,
+      fetch: wireTo({
+        provider: this.provider,
+        machine: this.turns.machine(),
+        faults: this.faults,
+        chance: this.chance.fork("way to the provider"),
+        trace: this.trace,
+      }),
       faults: this.faults,
       onOpen: (engine) => this.checks.opened(engine),
       onCommit: (engine, written) => this.noteCommit(this.checks.committed(engine, written)),
     });
     this.server = new Server(this.turns.machine(), this.deployment, this.faults, this.chance.fork("wire"));
+    this.courier = new Courier(
+      this.server,
+      this.faults,
+      this.chance.fork("courier"),
+      this.checks,
+      this.trace,
+      (error) => this.fail(error),
+    );
   }
 
   /** Runs `work` inside the world until it ends or something is found wrong. */
   async run(work: () => Promise<void>): Promise<void> {
     let isDone = false;
     const done = work()
-      .catch((error: unknown) => this.fail(error instanceof Error ? error : new Error(String(error))))
+      .catch((error: unknown) => this.fail(error))
       .finally(() => {
         isDone = true;
       });
@@ -79,10 +103,10 @@ export class World {
     if (this.violation === null) await done;
   }
 
-  fail(error: Error): void {
+  fail(error: unknown): void {
     if (this.violation !== null) return;
-    this.violation = error;
-    this.trace.note(`VIOLATION ${error.message}`);
+    this.violation = error instanceof Error ? error : new Error(String(error));
+    this.trace.note(`VIOLATION ${this.violation.message}`);
   }
 
   startTrouble(): void {

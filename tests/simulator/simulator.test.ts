@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
 import { buildFunctions } from "../../lib/local-convex/bundle.ts";
-import { Chance } from "../../lib/simulator/chance.ts";
 import { simulate } from "../../lib/simulator/run.ts";
 import { makeSteps } from "../../lib/simulator/steps.ts";
 import type { Functions } from "../../lib/simulator/world.ts";
@@ -16,7 +15,7 @@ beforeAll(async () => {
   functions = { functionsDir, build: await buildFunctions(functionsDir) };
 });
 
-const run = (seed: number) => simulate(seed, makeSteps(new Chance(seed).fork("steps"), STEPS), functions);
+const run = (seed: number) => simulate(seed, makeSteps(seed, STEPS), functions);
 
 test.each([1, 2, 3])("seed %i is clean", async (seed) => {
   const { violation, trace } = await run(seed);

@@ -1,0 +1,152 @@
+/** What has to be true once everything has come to rest: ledger, counters, what was sent and the meter are one number. */
+import type { ReportState } from "../ledger/report-state.ts";
+import { DEFAULT_ALLOWANCES, periodAt } from "../inbox/allowance.ts";
+import { cycleByName } from "../ledger/cycle.ts";
+import type { Row } from "./mirror.ts";
+import type { Actor, Scene } from "./perform.ts";
+import { Sums } from "./sums.ts";
+import { check } from "./violation.ts";
+import type { World } from "./world.ts";
+
+interface MeterRow extends Row {
+  readonly accountId: string;
+  readonly agreementId: string | null;
+  readonly feature: string;
+  readonly cycle: string;
+  readonly cycleStartMs: number;
+  readonly cycleEndMs: number;
+}
+
+const SETTLED_EVENTS = new Set(["applied", "ignored"]);
+
+export function checkRest(scene: Scene): void {
+  const { world } = scene;
+  const rows = (table: string): Row[] => [...world.checks.mirror.rows(table).values()];
+  const none = (found: readonly Row[], rule: string): void =>
+    check(found.length === 0, rule, () => JSON.stringify(found[0]));
+  world.checks.keepPromises();
+  none(
+    rows("budgets").filter(({ heldUnits }) => heldUnits !== 0),
+    "in the end nothing is held",
+  );
+  none(
+    rows("jobs").filter(({ status }) => status === "running"),
+    "in the end no job is running",
+  );
+  none(rows("marks"), "in the end no meter is marked");
+  none(
+    rows("reports").filter(({ leaseExpiresAtMs }) => leaseExpiresAtMs !== null),
+    "in the end nothing is being sent",
+  );
+  none(
+    rows("inboxEvents").filter(({ status }) => !SETTLED_EVENTS.has(status as string)),
+    "in the end every event is settled",
+  );
+  none(
+    rows("runs").filter(({ status }) => status !== "good"),
+    "in the end every worker's last run was good",
+  );
+  const sums = ledgerSums(world);
+  for (const meter of rows("meters") as MeterRow[]) checkMeter(scene, meter, sums);
+  for (const actor of scene.actors) checkActor(world, actor);
+}
+
+function ledgerSums({ checks }: World): { readonly entries: Sums; readonly counters: Sums } {
+  const [entries, counters] = [new Sums(), new Sums()];
+  for (const row of checks.mirror.rows("entries").values())
+    entries.add(row["meterId"] as string, row["units"] as number);
+  for (const row of checks.mirror.rows("shards").values())
+    counters.add(row["meterId"] as string, row["units"] as number);
+  return { entries, counters };
+}
+
+function checkMeter(
+  { world, actors }: Scene,
+  meter: MeterRow,
+  { entries, counters }: { readonly entries: Sums; readonly counters: Sums },
+): void {
+  const { _id: id, agreementId, feature, cycle } = meter;
+  const { mirror } = world.checks;
+  const ledgerUnits = entries.of(id);
+  const state = [...mirror.rows("reports").values()].find(({ meterId }) => meterId === id)?.["state"] as
+    | ReportState
+    | undefined;
+  const sentUnits = state?.confirmed?.totalUnits ?? 0;
+  const meterUnits = outsideUnits(world, meter);
+  const numbers = { ledgerUnits, counterUnits: counters.of(id), sentUnits, meterUnits };
+  const name = `${actors.find(({ accountId }) => accountId === meter.accountId)?.name} ${feature} ${cycle} ${agreementId}`;
+  const tell = (): string => `${name}: ${JSON.stringify(numbers)}`;
+  check(numbers.counterUnits === ledgerUnits, "in the end the counters are the ledger", tell);
+  if (agreementId === null) {
+    check(ledgerUnits === 0, "in the end nothing is counted under no agreement", tell);
+    return;
+  }
+  const isEqual = sentUnits === ledgerUnits && meterUnits === ledgerUnits;
+  if (isEqual || (isClosed(world, meter) && isReviewed(world, id))) return;
+  check(false, "in the end ledger, sent and meter are one number", tell);
+}
+
+/** What the meter outside shows for the cycle of this one. */
+function outsideUnits({ provider, checks }: World, meter: MeterRow): number {
+  const agreement = provider.find(meter.agreementId ?? "");
+  if (agreement !== null) return provider.totalAt(agreement, meter.feature, meter.cycleStartMs) ?? 0;
+  const fixed = [...checks.mirror.rows("fixedTotals").values()].find(({ meterId }) => meterId === meter._id);
+  return (fixed?.["totalUnits"] ?? 0) as number;
+}
+
+function isClosed({ provider, clock }: World, meter: MeterRow): boolean {
+  const endedAtMs = provider.find(meter.agreementId!)?.endedAtMs ?? null;
+  return meter.cycleEndMs <= clock.nowMs() || (endedAtMs !== null && endedAtMs <= clock.nowMs());
+}
+
+/** A person was told, and may have decided by now. */
+function isReviewed({ checks }: World, meterId: string): boolean {
+  return [...checks.mirror.rows("reviews").values()].some(({ subject }) => subject === meterId);
+}
+
+function checkActor(world: World, { accountId, customer, name }: Actor): void {
+  if (customer === null) return;
+  const { mirror } = world.checks;
+  const account = mirror.rows("accounts").get(accountId)!;
+  const current = world.provider.current(customer)!;
+  const tell = (what: unknown) => () =>
+    `${name}: ${JSON.stringify(what)}, at the provider ${JSON.stringify(current)}`;
+  check(account["planKey"] === current.planKey, "in the end the plan is the provider's", tell(account));
+  const agreements = [...mirror.rows("agreements").values()].filter((row) => row["accountId"] === accountId);
+  const inForce = agreements.filter(({ untilMs }) => untilMs === null).map(({ agreementId }) => agreementId);
+  check(
+    JSON.stringify(inForce) === JSON.stringify([current.id]),
+    "in the end the agreement is the provider's",
+    tell(agreements),
+  );
+  const limit = [...mirror.rows("limits").values()].find((row) => row["accountId"] === accountId);
+  const plan = world.provider.catalogue.plans.find(({ key }) => key === current.planKey)!;
+  const units = plan.features.find(({ key }) => key === "tokens")!.limit;
+  check(limit?.["limitUnits"] === units, "in the end the limit is the plan's", tell(limit));
+  checkCredits(world, accountId, customer.customerId, name);
+}
+
+/** Where an event was lost for good, a plan of a few seconds may never have been heard of. */
+function checkCredits(
+  { provider, clock, checks, courier }: World,
+  accountId: string,
+  customerId: string,
+  name: string,
+): void {
+  const period = periodAt(clock.nowMs());
+  const { startMs } = cycleByName(null, period)!;
+  const plans = provider.agreements
+    .filter((one) => one.customerId === customerId && (one.endedAtMs === null || one.endedAtMs > startMs))
+    .map(({ planKey }) => DEFAULT_ALLOWANCES.unitsByPlan[planKey]!);
+  const grants = [...checks.mirror.rows("credits").values()].filter(
+    (row) => row["accountId"] === accountId && row["period"] === period && row["reason"] === "grant",
+  );
+  const granted = grants.reduce((sum, row) => sum + (row["units"] as number), 0);
+  const most = Math.max(...plans);
+  const isRight = courier.lost > 0 ? granted <= most : granted === most;
+  check(
+    isRight,
+    "in the end the credits are those of the best plan of the month",
+    () => `${name}: ${granted} granted, the best plan gives ${most}`,
+  );
+}

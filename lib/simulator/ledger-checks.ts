@@ -1,0 +1,95 @@
+import type { Change, Mirror, Row } from "./mirror.ts";
+import { named, Sums, Unique } from "./sums.ts";
+import { check } from "./violation.ts";
+
+interface EntryRow extends Row {
+  readonly meterId: string;
+  readonly shard: number;
+  readonly units: number;
+  readonly origin: { readonly kind: string; readonly linkId?: string };
+}
+
+const shardName = named("meterId", "shard");
+
+/** Rows of these tables are written once. */
+const APPEND_ONLY = new Set(["entries", "receipts", "credits", "driftEvidence", "audit"]);
+
+/** What is never true of entries, counters and what is said about the meter outside (design §5, §11). */
+export class LedgerChecks {
+  private readonly counted = new Sums();
+  private readonly clicks = new Sums();
+  private readonly shards = new Unique("shards", shardName);
+  private readonly totals = new Sums();
+  private readonly unique = [
+    new Unique("entries", named("key")),
+    new Unique("meters", named("accountId", "agreementId", "feature", "cycle")),
+    new Unique("marks", named("meterId")),
+    new Unique("reports", named("meterId")),
+    new Unique("linkTotals", named("linkId", "shard")),
+    this.shards,
+  ];
+
+  constructor(private readonly mirror: Mirror) {}
+
+  apply(changes: readonly Change[], isCommit: boolean): void {
+    const shards = new Set<string>();
+    const links = new Set<string>();
+    for (const change of changes) {
+      const { table, before, after } = change;
+      if (isCommit && before !== null && APPEND_ONLY.has(table)) {
+        check(
+          false,
+          `a row of ${table} is never changed`,
+          () => `${JSON.stringify(before)} -> ${JSON.stringify(after)}`,
+        );
+      }
+      for (const unique of this.unique) unique.apply(change);
+      if (table === "entries") this.entry(after as EntryRow, shards, links);
+      else if (table === "shards") shards.add(shardName((after ?? before)!));
+      else if (table === "linkTotals") this.linkTotal(change, links);
+      else if (table === "evidence" && after !== null) checkEvidence(after);
+    }
+    for (const name of shards) this.counter(name);
+    for (const link of links) {
+      check(
+        this.totals.of(link) === this.clicks.of(link),
+        "a link's total is the sum of its clicks",
+        () => `${link}: ${this.totals.of(link)}, its clicks come to ${this.clicks.of(link)}`,
+      );
+    }
+  }
+
+  private entry(entry: EntryRow, shards: Set<string>, links: Set<string>): void {
+    const name = shardName(entry);
+    this.counted.add(name, entry.units);
+    shards.add(name);
+    const { kind, linkId } = entry.origin;
+    if (kind !== "click" || linkId === undefined) return;
+    this.clicks.add(linkId, entry.units);
+    links.add(linkId);
+  }
+
+  private linkTotal({ before, after }: Change, links: Set<string>): void {
+    for (const [row, sign] of [[before, -1] as const, [after, 1] as const]) {
+      if (row === null) continue;
+      this.totals.add(row["linkId"] as string, sign * (row["billedUnits"] as number));
+      links.add(row["linkId"] as string);
+    }
+  }
+
+  private counter(name: string): void {
+    const row = this.mirror.rows("shards").get(this.shards.idOf(name) ?? "");
+    const units = (row?.["units"] ?? 0) as number;
+    check(
+      units === this.counted.of(name),
+      "a counter is the sum of its entries",
+      () => `${name} says ${units}, its entries come to ${this.counted.of(name)}`,
+    );
+  }
+}
+
+function checkEvidence(evidence: Row): void {
+  if (evidence["status"] !== "repaired_and_confirmed") return;
+  const isReadBack = evidence["readBackUnits"] === evidence["ledgerUnits"];
+  check(isReadBack, "nothing is called repaired without a read-back", () => JSON.stringify(evidence));
+}

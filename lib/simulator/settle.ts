@@ -1,0 +1,46 @@
+import { MINUTE_MS, SECOND_MS } from "../shared/durations.ts";
+import { callerOf } from "./customer-acts.ts";
+import { operate } from "./operate.ts";
+import type { Scene } from "./perform.ts";
+import { check } from "./violation.ts";
+
+/** A webhook may be much delayed, and the last one of a crash is tried again two minutes later. */
+const COURIER_MS_MAX = 15 * MINUTE_MS;
+/** Longer than any wait after failures, and than a plan fact counts as fresh. */
+const OLD_MS = 16 * MINUTE_MS;
+/** Two readings of a drift check are at least five minutes apart. */
+const DRIFT_APART_MS = 6 * MINUTE_MS;
+
+/** Trouble is over: the world goes on, with its crons and one round of every check, until nothing is left to do. */
+export async function settleDown(scene: Scene): Promise<void> {
+  const { world } = scene;
+  const { machine } = world.server;
+  world.endTrouble();
+  for (let waitedMs = 0; world.courier.underWay > 0; waitedMs += SECOND_MS) {
+    check(
+      waitedMs < COURIER_MS_MAX,
+      "webhooks arrive in the end",
+      () => `${world.courier.underWay} are under way`,
+    );
+    await machine.sleep(SECOND_MS);
+  }
+  await machine.sleep(2 * MINUTE_MS);
+  for (let round = 0; round < 2; round += 1) {
+    world.clock.step(OLD_MS);
+    await machine.sleep(MINUTE_MS + 10 * SECOND_MS);
+  }
+  await operate(world, "drift:check");
+  world.clock.step(DRIFT_APART_MS);
+  await machine.sleep(30 * SECOND_MS);
+  await operate(world, "drift:check");
+  await machine.sleep(10 * SECOND_MS);
+  for (const { customer, keyHash } of scene.actors) {
+    if (customer !== null) await world.server.call("action", "limits:refreshNow", {}, callerOf(customer));
+    await world.server.as(keyHash).mutation("credits:ensure");
+  }
+  await operate(world, "ops:report");
+  await operate(world, "ops:reconcile");
+  await machine.sleep(2 * MINUTE_MS + 20 * SECOND_MS);
+  await operate(world, "ops:reconcile");
+  await machine.sleep(10 * SECOND_MS);
+}
