@@ -2,7 +2,7 @@
  * Runs the product in a simulated world, one seed after the other, and checks at every commit what is never to be true.
  * A seed that fails is shrunk to the steps that matter, and printed with the command that repeats it.
  *
- *   npm run simulate -- --seed 7 [--steps 300] [--only 3,17,44] [--trace 200]
+ *   npm run simulate -- --seed 7 [--steps 300] [--only 3,17-20] [--trace 200]
  *   npm run simulate -- --seeds 1..50 [--steps 300] [--keep-going]
  */
 import { join } from "node:path";
@@ -18,6 +18,7 @@ const STEPS_DEFAULT = 300;
 /** Longest time that shrinking takes. */
 const SHRINK_MS_MAX = 120_000;
 const TRACE_LINES = 80;
+const LISTED_MAX = 60;
 
 const { values } = parseArgs({
   options: {
@@ -79,23 +80,41 @@ async function explain(outcome: Outcome, steps: readonly Step[], violation: Erro
     kept = await shrink(kept, fails, () => performance.now() < untilMs);
   }
   console.log(shown.trace.slice(-TRACE_LINES).join("\n"));
-  console.log(`\nsteps that matter: ${kept.map(({ number, what }) => `${number} ${what}`).join(", ")}`);
-  const only = kept.map(({ number }) => number).join(",");
-  console.log(`npm run simulate -- --seed ${seed} --steps ${count} --only ${only}\n`);
+  if (kept.length <= LISTED_MAX) {
+    console.log(`\nsteps that matter: ${kept.map(({ number, what }) => `${number} ${what}`).join(", ")}`);
+  }
+  const only = values.only === undefined && kept.length === count ? "" : ` --only ${rangesOf(kept)}`;
+  console.log(`npm run simulate -- --seed ${seed} --steps ${count}${only}\n`);
 }
 
 function stepsOf(seed: number): Step[] {
   const steps = makeSteps(seed, count);
   if (values.only === undefined) return steps;
-  const kept = new Set(values.only.split(",").map(Number));
+  const kept = new Set(values.only.split(",").flatMap((range) => numbersOf("--only", range, "-")));
   return steps.filter(({ number }) => kept.has(number));
 }
 
 function seedsOf({ seed, seeds }: { seed?: string; seeds?: string }): number[] {
   if (seeds === undefined) return [wholeNumber("--seed", seed ?? "1")];
-  const [first, last] = seeds.split("..").map((text) => wholeNumber("--seeds", text));
+  return numbersOf("--seeds", seeds, "..");
+}
+
+/** The numbers of "7" or, with ".." between them, of "1..50". */
+function numbersOf(name: string, text: string, between: string): number[] {
+  const [first, last] = text.split(between).map((part) => wholeNumber(name, part));
   const end = last ?? first!;
   return Array.from({ length: Math.max(0, end - first! + 1) }, (_, index) => first! + index);
+}
+
+/** "3,17-20,44" */
+function rangesOf(steps: readonly Step[]): string {
+  const ranges: { first: number; last: number }[] = [];
+  for (const { number } of steps) {
+    const range = ranges.at(-1);
+    if (range?.last === number - 1) range.last = number;
+    else ranges.push({ first: number, last: number });
+  }
+  return ranges.map(({ first, last }) => (first === last ? first : `${first}-${last}`)).join(",");
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -1,7 +1,7 @@
 /** Checks, invokes and explains: the steps shared by outermost and nested calls of one function. */
 import { inspect } from "node:util";
 import { FunctionError, RequestError } from "./errors.ts";
-import { nextTurn } from "./host.ts";
+import { nextTurn, type EngineHost } from "./host.ts";
 import { currentInvocation, type Invocation, type UdfType } from "./invocation.ts";
 import { LIMITS } from "./limits.ts";
 import { canonicalPath, displayPath, type FunctionRecord } from "./modules.ts";
@@ -63,12 +63,13 @@ export async function invoke(
   invocation: Invocation,
   argsText: string,
 ): Promise<string> {
-  const started = { elapsedMs: runtime.host.elapsedMs(), cpu: process.cpuUsage() };
+  const { host } = runtime;
+  const started = { elapsedMs: host.elapsedMs(), cpuMs: host.cpuMs() };
   try {
     const running = currentInvocation.run(invocation, () => record.invoke(argsText, invocation.requestId));
     const value = await (invocation.tx === null ? running : runtime.stuck.watch(running, invocation));
     await finishSyscalls(runtime, invocation);
-    if (invocation.tx !== null) checkUserTime(runtime, started, invocation);
+    if (invocation.tx !== null) checkUserTime(host, started, invocation);
     return checkReturn(runtime, record, value);
   } finally {
     invocation.over = true;
@@ -107,13 +108,12 @@ async function finishSyscalls(runtime: Runtime, invocation: Invocation): Promise
  * passed outside of syscalls and the time that this process had a processor.
  */
 function checkUserTime(
-  runtime: Runtime,
-  started: { readonly elapsedMs: number; readonly cpu: NodeJS.CpuUsage },
+  host: EngineHost,
+  started: { readonly elapsedMs: number; readonly cpuMs: number },
   invocation: Invocation,
 ): void {
-  if (runtime.host.elapsedMs() - started.elapsedMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
-  const { user, system } = process.cpuUsage(started.cpu);
-  if ((user + system) / 1_000 - invocation.syscallMs <= LIMITS.userCodeMs) return;
+  if (host.elapsedMs() - started.elapsedMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
+  if (host.cpuMs() - started.cpuMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
   throw new Error(`Function execution timed out (maximum duration: ${LIMITS.userCodeMs / 1000}s)`);
 }
 

@@ -5,6 +5,8 @@
 export interface EngineHost {
   /** Milliseconds since some instant. Never goes back, whatever becomes of the time of day. */
   elapsedMs(): number;
+  /** Milliseconds that this process had a processor for. */
+  cpuMs(): number;
   setImmediate(run: () => void): void;
   setTimeout(run: () => void, ms?: number): unknown;
   clearTimeout(timer: unknown): void;
@@ -17,6 +19,10 @@ export interface EngineHost {
 
 export const systemHost: EngineHost = {
   elapsedMs: () => performance.now(),
+  cpuMs: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  },
   setImmediate: (run) => void setImmediate(run),
   setTimeout: (run, ms) => setTimeout(run, ms),
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),

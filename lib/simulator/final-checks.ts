@@ -4,6 +4,7 @@ import { DEFAULT_ALLOWANCES, periodAt } from "../inbox/allowance.ts";
 import { cycleByName } from "../ledger/cycle.ts";
 import type { Row } from "./mirror.ts";
 import type { Actor, Scene } from "./perform.ts";
+import type { Customer } from "./provider.ts";
 import { Sums } from "./sums.ts";
 import { check } from "./violation.ts";
 import type { World } from "./world.ts";
@@ -49,6 +50,15 @@ export function checkRest(scene: Scene): void {
   const sums = ledgerSums(world);
   for (const meter of rows("meters") as MeterRow[]) checkMeter(scene, meter, sums);
   for (const actor of scene.actors) checkActor(world, actor);
+}
+
+/** Before anybody reconciles: the reporter alone brings every meter to its ledger that nobody else wrote to. */
+export function checkReporter(scene: Scene): void {
+  const { checks, provider } = scene.world;
+  const sums = ledgerSums(scene.world);
+  for (const meter of checks.mirror.rows("meters").values() as IterableIterator<MeterRow>) {
+    if (!provider.isWrittenByOthers(meter.agreementId ?? "", meter.feature)) checkMeter(scene, meter, sums);
+  }
 }
 
 function ledgerSums({ checks }: World): { readonly entries: Sums; readonly counters: Sums } {
@@ -104,7 +114,8 @@ function isReviewed({ checks }: World, meterId: string): boolean {
   return [...checks.mirror.rows("reviews").values()].some(({ subject }) => subject === meterId);
 }
 
-function checkActor(world: World, { accountId, customer, name }: Actor): void {
+function checkActor(world: World, actor: Actor): void {
+  const { accountId, customer, name } = actor;
   if (customer === null) return;
   const { mirror } = world.checks;
   const account = mirror.rows("accounts").get(accountId)!;
@@ -123,30 +134,37 @@ function checkActor(world: World, { accountId, customer, name }: Actor): void {
   const plan = world.provider.catalogue.plans.find(({ key }) => key === current.planKey)!;
   const units = plan.features.find(({ key }) => key === "tokens")!.limit;
   check(limit?.["limitUnits"] === units, "in the end the limit is the plan's", tell(limit));
-  checkCredits(world, accountId, customer.customerId, name);
+  checkCredits(world, actor, customer);
 }
 
 /** Where an event was lost for good, a plan of a few seconds may never have been heard of. */
-function checkCredits(
-  { provider, clock, checks, courier }: World,
-  accountId: string,
-  customerId: string,
-  name: string,
-): void {
-  const period = periodAt(clock.nowMs());
-  const { startMs } = cycleByName(null, period)!;
-  const plans = provider.agreements
-    .filter((one) => one.customerId === customerId && (one.endedAtMs === null || one.endedAtMs > startMs))
-    .map(({ planKey }) => DEFAULT_ALLOWANCES.unitsByPlan[planKey]!);
-  const grants = [...checks.mirror.rows("credits").values()].filter(
-    (row) => row["accountId"] === accountId && row["period"] === period && row["reason"] === "grant",
+function checkCredits(world: World, { accountId, name }: Actor, { customerId }: Customer): void {
+  const { checks, courier, clock } = world;
+  const granted = new Sums();
+  granted.add(periodAt(clock.nowMs()), 0);
+  for (const row of checks.mirror.rows("credits").values()) {
+    if (row["accountId"] !== accountId || row["reason"] !== "grant") continue;
+    granted.add(row["period"] as string, row["units"] as number);
+  }
+  for (const period of granted.names()) {
+    const units = granted.of(period);
+    const most = bestAllowance(world, customerId, period);
+    const isRight = courier.lost > 0 ? units <= most : units === most;
+    check(
+      isRight,
+      "in the end the credits are those of the best plan of the month",
+      () => `${name} ${period}: ${units} granted, the best plan gives ${most}`,
+    );
+  }
+}
+
+function bestAllowance({ provider }: World, customerId: string, period: string): number {
+  const { startMs, endMs } = cycleByName(null, period)!;
+  const plans = provider.agreements.filter(
+    (one) =>
+      one.customerId === customerId &&
+      one.startedAtMs < endMs &&
+      (one.endedAtMs === null || one.endedAtMs > startMs),
   );
-  const granted = grants.reduce((sum, row) => sum + (row["units"] as number), 0);
-  const most = Math.max(...plans);
-  const isRight = courier.lost > 0 ? granted <= most : granted === most;
-  check(
-    isRight,
-    "in the end the credits are those of the best plan of the month",
-    () => `${name}: ${granted} granted, the best plan gives ${most}`,
-  );
+  return Math.max(...plans.map(({ planKey }) => DEFAULT_ALLOWANCES.unitsByPlan[planKey]!));
 }

@@ -88,6 +88,11 @@ export async function liveJob(
     const answers = act === "twice" ? await Promise.all([send(), send()]) : [await send()];
     const charged = answers.filter((answer) => answer?.kind === "charged");
     note(`step ${step} ${answers.map((answer) => answer?.kind ?? "unanswered").join(" ")}`);
+    check(
+      answers.every((answer) => answer?.kind !== "step_conflict"),
+      "steps in their order are no conflict",
+      () => `${request.key}: ${JSON.stringify(answers)}`,
+    );
     if (charged.length === 0) return;
     const amounts = new Set(charged.map((answer) => answer!.chargedUnits));
     check(amounts.size === 1, "a step is charged once, and a repeat is told so", () =>

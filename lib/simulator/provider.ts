@@ -147,6 +147,11 @@ export class Provider {
     return mine.at(-1)?.totalAfterUnits ?? null;
   }
 
+  /** The one trouble that no report of ours can know of. */
+  isWrittenByOthers(agreementId: string, featureKey: string): boolean {
+    return this.recordsOf(agreementId, featureKey).some(({ type }) => type === "delta");
+  }
+
   recordsOf(agreementId: string, featureKey: string): MeterRecord[] {
     const name = `${agreementId} ${featureKey}`;
     let records = this.meters.get(name);

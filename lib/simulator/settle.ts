@@ -1,8 +1,10 @@
 import { MINUTE_MS, SECOND_MS } from "../shared/durations.ts";
 import { callerOf } from "./customer-acts.ts";
 import { operate } from "./operate.ts";
+import { checkReporter } from "./final-checks.ts";
 import type { Scene } from "./perform.ts";
 import { check } from "./violation.ts";
+import type { World } from "./world.ts";
 
 /** A webhook may be much delayed, and the last one of a crash is tried again two minutes later. */
 const COURIER_MS_MAX = 15 * MINUTE_MS;
@@ -25,22 +27,28 @@ export async function settleDown(scene: Scene): Promise<void> {
     await machine.sleep(SECOND_MS);
   }
   await machine.sleep(2 * MINUTE_MS);
-  for (let round = 0; round < 2; round += 1) {
-    world.clock.step(OLD_MS);
-    await machine.sleep(MINUTE_MS + 10 * SECOND_MS);
-  }
+  await letWait(world, 2);
   await operate(world, "drift:check");
   world.clock.step(DRIFT_APART_MS);
   await machine.sleep(30 * SECOND_MS);
   await operate(world, "drift:check");
-  await machine.sleep(10 * SECOND_MS);
   for (const { customer, keyHash } of scene.actors) {
     if (customer !== null) await world.server.call("action", "limits:refreshNow", {}, callerOf(customer));
     await world.server.as(keyHash).mutation("credits:ensure");
   }
-  await operate(world, "ops:report");
+  // What a repair set off has its own waits.
+  await letWait(world, 2);
+  checkReporter(scene);
   await operate(world, "ops:reconcile");
-  await machine.sleep(2 * MINUTE_MS + 20 * SECOND_MS);
+  await machine.sleep(2 * MINUTE_MS);
   await operate(world, "ops:reconcile");
   await machine.sleep(10 * SECOND_MS);
+}
+
+/** Everything that waits for a time has its turn. */
+async function letWait({ clock, server }: World, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    clock.step(OLD_MS);
+    await server.machine.sleep(MINUTE_MS + 10 * SECOND_MS);
+  }
 }
