@@ -101,16 +101,24 @@ async function sendDue(
   const sender = new Sender(ctx, (name) => {
     (counts as Record<string, number>)[name] = (counts[name] ?? 0) + 1;
   });
+  // A meter that cannot be handled keeps its mark; it is left to the next run, and keeps no other from its turn.
+  const broken = new Map<Id<"meters">, unknown>();
   while (isTimeLeft()) {
-    const meterIds: Id<"meters">[] = await ctx.runQuery(internal.reports.listDue, { accountId });
+    const due: Id<"meters">[] = await ctx.runQuery(internal.reports.listDue, { accountId });
+    const meterIds = due.filter((meterId) => !broken.has(meterId));
     if (meterIds.length === 0) break;
     const queue = meterIds.values();
     const work = async (): Promise<void> => {
-      for (const meterId of queue) if (isTimeLeft()) await sender.handle(meterId);
+      for (const meterId of queue) {
+        if (!isTimeLeft()) return;
+        await sender.handle(meterId).catch((error: unknown) => broken.set(meterId, error));
+      }
     };
     await Promise.all(Array.from({ length: SENDS_AT_ONCE }, work));
     await onRound(counts);
   }
+  // The run has failed all the same, and its error is that of the first one.
+  for (const error of broken.values()) throw error;
   return counts;
 }
 

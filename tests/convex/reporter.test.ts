@@ -43,6 +43,23 @@ describe("a marked meter", () => {
     expect(await backend.readAll("runs")).toEqual(runs);
   });
 
+  test("that cannot be added up keeps no other from being sent, and the run is a failed one", async () => {
+    const ledger = ledgerOf(backend);
+    await ledger.clicks(tenant.accountId, 4);
+    const [counter] = await backend.readAll("shards");
+    await backend.patchRow(counter!._id, { units: -4 });
+    const others = 12;
+    for (let index = 0; index < others; index += 1) {
+      const other = await createTenant(backend);
+      await ledger.clicks(other.accountId, 7);
+    }
+    await expect(ledger.report()).rejects.toThrow("the counters add up to -4");
+    expect(await ledger.fixedTotals()).toEqual(Array.from({ length: others }, () => 7));
+    expect(await backend.readAll("runs")).toContainEqual(
+      expect.objectContaining({ name: "reporter", status: "failed" }),
+    );
+  });
+
   test("of a throw-away account is counted and sent nowhere", async () => {
     const ledger = ledgerOf(backend);
     const [agreement] = await backend.readAll("agreements");
