@@ -2,6 +2,7 @@ import { type Infer, v } from "convex/values";
 
 import { msOfNs } from "../lib/inbox/event-time";
 import { type EntryRow, pairsThatMove } from "../lib/ledger/corrections";
+import { settlesClosedMeter } from "../lib/ledger/late-usage";
 import { learnSpans, type Told } from "../lib/ledger/learn-agreements";
 import { meterAt, type MeteredAccount } from "../lib/ledger/meter";
 import { must } from "../lib/shared/assert";
@@ -198,7 +199,7 @@ async function moveFamilies(
   const rows: EntryRow[] = [];
   for (const entry of entries) {
     // Corrections come with the entry that they correct.
-    if (entry.correctsEntryId !== null) continue;
+    if (entry.correctsEntryId !== null || settlesClosedMeter(entry.key, entry.origin)) continue;
     const corrections = await ctx.db
       .query("entries")
       .withIndex("by_corrected", (q) => q.eq("correctsEntryId", entry._id))

@@ -132,7 +132,22 @@ function carryOver(
 /** In the last instant of the meter, so that it lies in its cycle. */
 function closingRow(review: LateReview, lateUnits: number, reason: LateEntry["reason"]): LateEntry {
   const { reviewId, meter, closedAtMs } = review;
-  return { key: `late:${reviewId}:out`, meter, units: -lateUnits, atMs: closedAtMs - 1, reviewId, reason };
+  return { key: closingKey(reviewId), meter, units: -lateUnits, atMs: closedAtMs - 1, reviewId, reason };
+}
+
+function closingKey(reviewId: string): string {
+  return `late:${reviewId}:out`;
+}
+
+/**
+ * Whether an entry is the row that settled a closed meter. It belongs to that meter and to no instant: whatever is
+ * learnt of agreements afterwards, this meter was sent what the person saw.
+ */
+export function settlesClosedMeter(
+  key: string,
+  origin: { readonly kind: string; readonly reviewId?: string },
+): boolean {
+  return origin.reviewId !== undefined && key === closingKey(origin.reviewId);
 }
 
 function refused(code: Extract<LateOutcome, { kind: "refused" }>["code"], message: string): LateOutcome {

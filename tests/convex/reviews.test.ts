@@ -85,6 +85,30 @@ describe("late usage", () => {
     expect(await decide(id, { decision: "accept" })).toMatchObject({ code: "decided_otherwise" });
   });
 
+  test("written off stays in its meter when an earlier end of the agreement is learnt afterwards", async () => {
+    await ledger.clicks(tenant.accountId, 10);
+    await ledger.report();
+    await backend.advanceMs(61_000);
+    await ledger.clicks(tenant.accountId, 4, { atMs: CYCLE_END_MS - 50_000 });
+    await ledger.report();
+    const [review] = await list();
+    await decide(review!.id, { decision: "write_off" });
+    const [known] = await backend.readAll<StoredRow & { agreementId: string }>("agreements");
+    await backend.mutation("agreements:learn", {
+      accountId: tenant.accountId,
+      sentAtMs: backend.nowMs(),
+      listed: [
+        { agreementId: known!.agreementId, planKey: null, untilMs: CYCLE_END_MS - 30_000 },
+        { agreementId: "next", planKey: null, untilMs: null },
+      ],
+    });
+    await backend.advanceMs(0);
+    expect((await ledger.reconcile(tenant.accountId)).meters).toMatchObject([
+      { agreementId: known!.agreementId, ledgerUnits: 10, meterUnits: 10, verdict: "match" },
+    ]);
+    expect(await list()).toEqual([]);
+  });
+
   test("accepted books nothing, and is not asked again", async () => {
     const { id } = await lateReview();
     expect(await decide(id, { decision: "accept" })).toMatchObject({ kind: "decided", entries: 0 });
