@@ -1,4 +1,5 @@
 /** What operators and the machines themselves do to the world. */
+import { HOUR_MS } from "../shared/durations.ts";
 import type { Chance } from "./chance.ts";
 import type { Row } from "./mirror.ts";
 import type { Scene } from "./perform.ts";
@@ -7,6 +8,8 @@ import type { World } from "./world.ts";
 
 const RESTART_MS_MAX = 4_000;
 const CLOCK_STEP_MS_MAX = 40_000;
+/** What a time server takes back at once; it slows the clock for less, and asks a person for more. */
+const CLOCK_BACK_MS_MAX = 2_000;
 
 export async function operate(world: World, path: string, args: object = {}): Promise<void> {
   const answer = await world.server.as(OPERATOR_KEY_HASH).action<{ counts?: object }>(path, args);
@@ -52,9 +55,13 @@ export async function replayEvent(world: World, chance: Chance): Promise<void> {
   world.trace.note(`event replayed: ${answer?.kind ?? "unanswered"}`);
 }
 
-/** The time of day is set forward: by a little, or over an hour's sleep of the machine. */
+/** The time of day is set: forward by a little or over an hour's sleep of the machine, or back by a moment. */
 export async function stepClock(world: World, chance: Chance): Promise<void> {
-  const ms = chance.strikes(0.2) ? chance.below(3_600_000) : chance.below(CLOCK_STEP_MS_MAX);
+  const way = chance.weighted({ little: 6, hour: 2, back: 2 });
+  const ms =
+    way === "back"
+      ? -chance.between(1, CLOCK_BACK_MS_MAX)
+      : chance.below(way === "hour" ? HOUR_MS : CLOCK_STEP_MS_MAX);
   world.trace.note(`clock steps ${ms}`);
   world.clock.step(ms);
 }

@@ -31,7 +31,7 @@ const WEIGHTS = {
   drift_check: 1,
   decide: 2,
   replay: 2,
-  clock_step: 2,
+  clock_step: 3,
   engine_crash: 2,
 } as const;
 

@@ -11,6 +11,7 @@ const WAY_MS_MAX = 40;
 const SLOW_MS_MAX = 6_000;
 /** A write that was given up lands this much later at most. lib/ledger/report-state.ts counts on no more than 45 s. */
 const LATE_MS_MAX = 38_000;
+const LOOK_EVERY_MS = 500;
 
 const TROUBLES = {
   rate_limited: 4,
@@ -50,6 +51,12 @@ export function wireTo(options: WireOptions): typeof fetch {
       }
       return given;
     };
+    // By the time of day: a clock that is set forward is a night in which all machines slept.
+    const land = async (lateMs: number): Promise<void> => {
+      const dueMs = provider.nowMs() + lateMs;
+      while (provider.nowMs() < dueMs) await machine.sleep(Math.min(LOOK_EVERY_MS, dueMs - provider.nowMs()));
+      done();
+    };
     await machine.sleep(chance.share() * WAY_MS_MAX);
     if (!chance.strikes(faults.provider)) {
       const given = done();
@@ -72,10 +79,10 @@ export function wireTo(options: WireOptions): typeof fetch {
         done();
         throw brokenBy("ECONNRESET");
       case "late":
-        machine.host.setTimeout(done, lateMs);
+        void land(lateMs);
         throw brokenBy("ECONNRESET");
       case "hang_and_late":
-        machine.host.setTimeout(done, lateMs);
+        void land(lateMs);
         return new Promise<never>(() => undefined);
       case "hang":
         return new Promise<never>(() => undefined);

@@ -21,6 +21,9 @@ import { wireTo } from "./wire.ts";
 const START_MS = Date.UTC(2026, 9, 31, 23, 57);
 const CONCURRENCY = 6;
 
+/** Crons write to these all the time; a trace with them has little else in it. */
+const QUIET_TABLES = new Set(["_cron_state", "runs", "providerTokens"]);
+
 /** The functions to run, built once for all seeds. */
 export interface Functions {
   readonly functionsDir: string;
@@ -124,7 +127,10 @@ export class World {
 
   private noteCommit(changes: readonly Change[]): void {
     const tables = new Map<string, number>();
-    for (const { table } of changes) tables.set(table, (tables.get(table) ?? 0) + 1);
+    for (const { table } of changes) {
+      if (!QUIET_TABLES.has(table)) tables.set(table, (tables.get(table) ?? 0) + 1);
+    }
+    if (tables.size === 0) return;
     this.trace.note(`commit ${[...tables].map(([table, count]) => `${table}:${count}`).join(" ")}`);
   }
 }
