@@ -17,11 +17,16 @@ export class Checks {
   mirror = new Mirror();
   /** Commits that were checked. */
   commits = 0;
-  private all = checksOf(this.mirror);
+  private all: ReturnType<Checks["checksOf"]>;
   private readonly promises: Promised[] = [];
 
   /** `onViolation` gets the first one, and whatever else went wrong in a check. */
-  constructor(private readonly onViolation: (violation: Error) => void) {}
+  constructor(
+    private readonly isRead: ConstructorParameters<typeof LedgerChecks>[1],
+    private readonly onViolation: (violation: Error) => void,
+  ) {
+    this.all = this.checksOf(this.mirror);
+  }
 
   /** An answer went out that says that there is a row of this. */
   promise(table: string, field: string, value: string): void {
@@ -32,7 +37,7 @@ export class Checks {
   opened(engine: Engine): void {
     this.guarded(() => {
       this.mirror = new Mirror();
-      this.all = checksOf(this.mirror);
+      this.all = this.checksOf(this.mirror);
       this.apply(this.mirror.readAll(engine), false);
       this.keepPromises();
     });
@@ -73,8 +78,8 @@ export class Checks {
       this.onViolation(error instanceof Error ? error : new Violation("a check works", String(error)));
     }
   }
-}
 
-function checksOf(mirror: Mirror) {
-  return [new GateChecks(mirror), new LedgerChecks(mirror), new InboxChecks()];
+  private checksOf(mirror: Mirror) {
+    return [new GateChecks(mirror), new LedgerChecks(mirror, this.isRead), new InboxChecks()];
+  }
 }

@@ -29,7 +29,11 @@ export class LedgerChecks {
     this.shards,
   ];
 
-  constructor(private readonly mirror: Mirror) {}
+  /** `isRead`: whether a read of that meter was ever answered with that total; null for a meter of our own. */
+  constructor(
+    private readonly mirror: Mirror,
+    private readonly isRead: (agreementId: string, feature: string, units: number) => boolean | null,
+  ) {}
 
   apply(changes: readonly Change[], isCommit: boolean): void {
     const shards = new Set<string>();
@@ -47,7 +51,7 @@ export class LedgerChecks {
       if (table === "entries") this.entry(after as EntryRow, shards, links);
       else if (table === "shards") shards.add(shardName((after ?? before)!));
       else if (table === "linkTotals") this.linkTotal(change, links);
-      else if (table === "evidence" && after !== null) checkEvidence(after);
+      else if (table === "evidence" && after !== null) this.evidence(after);
     }
     for (const name of shards) this.counter(name);
     for (const link of links) {
@@ -86,10 +90,14 @@ export class LedgerChecks {
       () => `${name} says ${units}, its entries come to ${this.counted.of(name)}`,
     );
   }
-}
 
-function checkEvidence(evidence: Row): void {
-  if (evidence["status"] !== "repaired_and_confirmed") return;
-  const isReadBack = evidence["readBackUnits"] === evidence["ledgerUnits"];
-  check(isReadBack, "nothing is called repaired without a read-back", () => JSON.stringify(evidence));
+  private evidence(evidence: Row): void {
+    if (evidence["status"] !== "repaired_and_confirmed") return;
+    const rule = "nothing is called repaired without a read-back";
+    const units = evidence["readBackUnits"] as number;
+    check(units === evidence["ledgerUnits"], rule, () => JSON.stringify(evidence));
+    const meter = this.mirror.rows("meters").get(evidence["meterId"] as string)!;
+    const isRead = this.isRead(meter["agreementId"] as string, meter["feature"] as string, units);
+    check(isRead !== false, rule, () => `no read showed what ${JSON.stringify(evidence)} says`);
+  }
 }

@@ -103,7 +103,7 @@ function readMeter(provider: Provider, { query }: ApiRequest): ApiAnswer {
   return ok({
     ...OK,
     usage: {
-      current_total: String(provider.total(agreement, featureKey)),
+      current_total: String(provider.tellTotal(agreement, featureKey)),
       records: records.map((record) => ({
         id: record.id,
         meter_value: record.value,

@@ -42,6 +42,7 @@ export class Provider {
   readonly customers: Customer[] = [];
   readonly agreements: ProviderAgreement[] = [];
   private readonly meters = new Map<string, MeterRecord[]>();
+  private readonly told = new Set<string>();
   private lastEvent: EventTime | null = null;
 
   constructor(
@@ -138,6 +139,18 @@ export class Provider {
   /** The total of the cycle that it is now. */
   total(agreement: ProviderAgreement, featureKey: string): number {
     return this.totalAt(agreement, featureKey, this.nowMs()) ?? 0;
+  }
+
+  /** A total that goes out as the answer to a read. */
+  tellTotal(agreement: ProviderAgreement, featureKey: string): number {
+    const units = this.total(agreement, featureKey);
+    this.told.add(`${agreement.id} ${featureKey} ${units}`);
+    return units;
+  }
+
+  /** Whether any read of the meter was ever answered with that total. */
+  hasTold(agreementId: string, featureKey: string, units: number): boolean {
+    return this.told.has(`${agreementId} ${featureKey} ${units}`);
   }
 
   /** The total of the cycle of an instant; null when nothing was ever written in it. */

@@ -50,7 +50,11 @@ export class World {
     this.turns = new Turns(this.chance.fork("turns"));
     this.clock = new SimClock(this.turns, START_MS);
     this.trace = new Trace(() => this.turns.elapsedMs);
-    this.checks = new Checks((violation) => this.fail(violation));
+    this.checks = new Checks(
+      (agreementId, feature, units) =>
+        this.provider.find(agreementId) === null ? null : this.provider.hasTold(agreementId, feature, units),
+      (violation) => this.fail(violation),
+    );
     this.provider = new Provider(
       () => this.clock.nowMs(),
       this.chance.fork("provider"),
