@@ -2,7 +2,7 @@ import type { Engine } from "../local-convex/engine.ts";
 import type { WrittenKeys } from "../local-convex/read-set.ts";
 import { GateChecks } from "./gate-checks.ts";
 import { InboxChecks } from "./inbox-checks.ts";
-import { LedgerChecks } from "./ledger-checks.ts";
+import { LedgerChecks, type OutsideMeters } from "./ledger-checks.ts";
 import { Mirror, type Change } from "./mirror.ts";
 import { check, Violation } from "./violation.ts";
 
@@ -22,7 +22,7 @@ export class Checks {
 
   /** `onViolation` gets the first one, and whatever else went wrong in a check. */
   constructor(
-    private readonly isRead: ConstructorParameters<typeof LedgerChecks>[1],
+    private readonly outside: OutsideMeters,
     private readonly onViolation: (violation: Error) => void,
   ) {
     this.all = this.checksOf(this.mirror);
@@ -80,6 +80,6 @@ export class Checks {
   }
 
   private checksOf(mirror: Mirror) {
-    return [new GateChecks(mirror), new LedgerChecks(mirror, this.isRead), new InboxChecks()];
+    return [new GateChecks(mirror), new LedgerChecks(mirror, this.outside), new InboxChecks()];
   }
 }

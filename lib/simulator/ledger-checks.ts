@@ -1,3 +1,4 @@
+import type { ReportState } from "../ledger/report-state.ts";
 import type { Change, Mirror, Row } from "./mirror.ts";
 import { named, Sums, Unique } from "./sums.ts";
 import { check } from "./violation.ts";
@@ -10,6 +11,14 @@ interface EntryRow extends Row {
 }
 
 const shardName = named("meterId", "shard");
+
+/** What the checks may ask the provider. Null for a meter that is not there. */
+export interface OutsideMeters {
+  /** Whether a read of the meter was ever answered with that total. */
+  hasTold(agreementId: string, feature: string, units: number): boolean | null;
+  /** Whether it ever stood at that total. */
+  hasHad(agreementId: string, feature: string, units: number): boolean | null;
+}
 
 /** Rows of these tables are written once. */
 const APPEND_ONLY = new Set(["entries", "receipts", "credits", "driftEvidence", "audit"]);
@@ -29,15 +38,16 @@ export class LedgerChecks {
     this.shards,
   ];
 
-  /** `isRead`: whether a read of that meter was ever answered with that total; null for a meter of our own. */
   constructor(
     private readonly mirror: Mirror,
-    private readonly isRead: (agreementId: string, feature: string, units: number) => boolean | null,
+    private readonly outside: OutsideMeters,
   ) {}
 
   apply(changes: readonly Change[], isCommit: boolean): void {
     const shards = new Set<string>();
     const links = new Set<string>();
+    // What a person says was billed counts as confirmed, whatever the meter shows.
+    const isDecided = changes.some(({ table }) => table === "reviews");
     for (const change of changes) {
       const { table, before, after } = change;
       if (isCommit && before !== null && APPEND_ONLY.has(table)) {
@@ -51,6 +61,7 @@ export class LedgerChecks {
       if (table === "entries") this.entry(after as EntryRow, shards, links);
       else if (table === "shards") shards.add(shardName((after ?? before)!));
       else if (table === "linkTotals") this.linkTotal(change, links);
+      else if (table === "reports" && isCommit && !isDecided) this.report(change);
       else if (table === "evidence" && after !== null) this.evidence(after);
     }
     for (const name of shards) this.counter(name);
@@ -91,13 +102,35 @@ export class LedgerChecks {
     );
   }
 
+  private report({ before, after }: Change): void {
+    const [was, is] = [before, after].map(
+      (row) => (row?.["state"] as ReportState | undefined)?.confirmed ?? null,
+    );
+    if (is === null || is === undefined || is.totalUnits === was?.totalUnits) return;
+    const { agreementId, feature } = this.meterOf(after!);
+    const hasHad = this.outside.hasHad(agreementId, feature, is.totalUnits);
+    check(
+      hasHad !== false,
+      "nothing is called sent that the meter never had",
+      () => `${feature} of ${agreementId}: ${JSON.stringify(is)}`,
+    );
+  }
+
+  private meterOf({ meterId }: Row): { readonly agreementId: string; readonly feature: string } {
+    const meter = this.mirror.rows("meters").get(meterId as string)!;
+    return { agreementId: String(meter["agreementId"]), feature: String(meter["feature"]) };
+  }
+
   private evidence(evidence: Row): void {
     if (evidence["status"] !== "repaired_and_confirmed") return;
     const rule = "nothing is called repaired without a read-back";
     const units = evidence["readBackUnits"] as number;
     check(units === evidence["ledgerUnits"], rule, () => JSON.stringify(evidence));
-    const meter = this.mirror.rows("meters").get(evidence["meterId"] as string)!;
-    const isRead = this.isRead(meter["agreementId"] as string, meter["feature"] as string, units);
-    check(isRead !== false, rule, () => `no read showed what ${JSON.stringify(evidence)} says`);
+    const { agreementId, feature } = this.meterOf(evidence);
+    check(
+      this.outside.hasTold(agreementId, feature, units) !== false,
+      rule,
+      () => `no read showed what ${JSON.stringify(evidence)} says`,
+    );
   }
 }

@@ -153,6 +153,12 @@ export class Provider {
     return this.told.has(`${agreementId} ${featureKey} ${units}`);
   }
 
+  /** Whether the meter ever stood at that total, which it does at 0 before its first write. */
+  hasHad(agreementId: string, featureKey: string, units: number): boolean {
+    const records = this.recordsOf(agreementId, featureKey);
+    return units === 0 || records.some(({ totalAfterUnits }) => totalAfterUnits === units);
+  }
+
   /** The total of the cycle of an instant; null when nothing was ever written in it. */
   totalAt(agreement: ProviderAgreement, featureKey: string, atMs: number): number | null {
     const { startMs } = cycleAt(this.customerOf(agreement.customerId)!.signedUpAtMs, atMs);

@@ -51,8 +51,10 @@ export class World {
     this.clock = new SimClock(this.turns, START_MS);
     this.trace = new Trace(() => this.turns.elapsedMs);
     this.checks = new Checks(
-      (agreementId, feature, units) =>
-        this.provider.find(agreementId) === null ? null : this.provider.hasTold(agreementId, feature, units),
+      {
+        hasTold: (id, ...total) => this.provider.find(id) && this.provider.hasTold(id, ...total),
+        hasHad: (id, ...total) => this.provider.find(id) && this.provider.hasHad(id, ...total),
+      },
       (violation) => this.fail(violation),
     );
     this.provider = new Provider(
