@@ -57,8 +57,10 @@ export class World {
       },
       (violation) => this.fail(violation),
     );
+    // A clock of ours that is set back is ours alone: the provider's never goes back.
+    let providerMs = 0;
     this.provider = new Provider(
-      () => this.clock.nowMs(),
+      () => (providerMs = Math.max(providerMs, this.clock.nowMs())),
       this.chance.fork("provider"),
       (event) => this.courier.send(event),
     );
