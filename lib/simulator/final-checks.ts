@@ -52,12 +52,17 @@ export function checkRest(scene: Scene): void {
   for (const actor of scene.actors) checkActor(world, actor);
 }
 
-/** Before anybody reconciles: the reporter alone brings every meter to its ledger that nobody else wrote to. */
+/**
+ * Before anybody reconciles: the reporter alone brings every open meter to its ledger that nobody else wrote to. An older
+ * write that lands while a meter closes is found by the reconciler, which puts it before a person.
+ */
 export function checkReporter(scene: Scene): void {
   const { checks, provider } = scene.world;
   const sums = ledgerSums(scene.world);
   for (const meter of checks.mirror.rows("meters").values() as IterableIterator<MeterRow>) {
-    if (!provider.isWrittenByOthers(meter.agreementId ?? "", meter.feature)) checkMeter(scene, meter, sums);
+    const { agreementId, feature } = meter;
+    if (agreementId !== null && isClosed(scene.world, meter)) continue;
+    if (!provider.isWrittenByOthers(agreementId ?? "", feature)) checkMeter(scene, meter, sums);
   }
 }
 
