@@ -27,8 +27,10 @@ export function totalOfCycle(
   const endMs = starts.find((startMs) => startMs > cycleStartMs) ?? Number.POSITIVE_INFINITY;
   const misfits = starts.some((startMs) => Math.abs(startMs - cycleStartMs) < SHORTEST_CYCLE_MS);
   if (records.length === 0 && misfits) return unknown("the provider's cycles start at other instants");
+  const oldestFirst = inOrder(read.records, cycleStartMs);
+  if (oldestFirst === null) return unknown("the provider does not say in what order its records were made");
   let total = 0n;
-  for (const record of records.toReversed().toSorted(byAge)) {
+  for (const record of oldestFirst) {
     if (record.createdAtMs !== null && record.createdAtMs >= endMs) continue;
     if (!/^-?\d{1,16}$/.test(record.value)) return unknown("a record of the meter is no whole number");
     if (record.type === "absolute") total = BigInt(record.value);
@@ -40,9 +42,33 @@ export function totalOfCycle(
   return { kind: "total", totalUnits };
 }
 
-/** Oldest first. Those of one instant keep their order, which is why the list is turned round before. */
-function byAge(one: MeterRecord, other: MeterRecord): number {
-  return (one.createdAtMs ?? one.usedAtMs) - (other.createdAtMs ?? other.usedAtMs);
+/**
+ * The records of a cycle, oldest first. The provider lists the newest first, and a list whose times agree with that also
+ * places what has no time or an equal one. Else the times alone have to tell: null where they do not, because an absolute
+ * record taken in the wrong place makes another total.
+ */
+function inOrder(listed: readonly MeterRecord[], cycleStartMs: number): MeterRecord[] | null {
+  const all = listed.toReversed();
+  const times = all.flatMap(({ createdAtMs }) => (createdAtMs === null ? [] : [createdAtMs]));
+  const isListed = times.every((ms, index) => index === 0 || times[index - 1]! <= ms);
+  const isMine = (record: MeterRecord): boolean => record.cycleStartMs === cycleStartMs;
+  const records = all.filter(isMine);
+  if (isListed) {
+    const firstLater = all.findIndex((record) => record.cycleStartMs! > cycleStartMs);
+    // It may have been dated back after the end, and then it moved no total.
+    const isDoubtful = all.some(
+      (record, at) => isMine(record) && record.createdAtMs === null && firstLater !== -1 && at > firstLater,
+    );
+    return isDoubtful ? null : records;
+  }
+  if (records.some(({ createdAtMs }) => createdAtMs === null)) return null;
+  const sorted = records.toSorted((one, other) => one.createdAtMs! - other.createdAtMs!);
+  const isTold = sorted.every((record, index) => {
+    const before = sorted[index - 1];
+    if (before === undefined || before.createdAtMs !== record.createdAtMs) return true;
+    return before.type === "delta" && record.type === "delta";
+  });
+  return isTold ? sorted : null;
 }
 
 function unknown(reason: string): CycleTotal {

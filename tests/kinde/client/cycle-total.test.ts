@@ -35,6 +35,30 @@ test("records of one instant count in the order in which they were made", () => 
   });
 });
 
+test("a list that is newest first tells the order of what has no time of its own, or an equal one", () => {
+  const createdAtMs = OCTOBER_MS + 7_000;
+  const records = [
+    record("5", { createdAtMs }),
+    record("2", { type: "delta", createdAtMs: null, usedAtMs: OCTOBER_MS }),
+    record("9", { createdAtMs: null, usedAtMs: OCTOBER_MS + 1 }),
+    record("1", { type: "delta", createdAtMs }),
+  ];
+  expect(total(records)).toEqual({ kind: "total", totalUnits: 10 });
+});
+
+test("a list in another order is put in order by the times alone, where they tell it", () => {
+  const times = [30, 10, 20].map((ms) => ({ createdAtMs: OCTOBER_MS + ms }));
+  const records = [record("7", times[0]), record("5", times[1]), record("6", times[2])];
+  expect(total(records)).toEqual({ kind: "total", totalUnits: 7 });
+  const deltas = [10, 30, 30, 20].map((ms, index) =>
+    record(index === 0 ? "5" : "1", {
+      type: index === 0 ? "absolute" : "delta",
+      createdAtMs: OCTOBER_MS + ms,
+    }),
+  );
+  expect(total(deltas)).toEqual({ kind: "total", totalUnits: 8 });
+});
+
 test("what was dated back after the end moved no total", () => {
   const late = record("50", { usedAtMs: NOVEMBER_MS - 1, createdAtMs: NOVEMBER_MS + 10 });
   const next = record("1", { cycleStartMs: NOVEMBER_MS, usedAtMs: NOVEMBER_MS + 5 });
@@ -51,6 +75,21 @@ test.each<[name: string, records: MeterRecord[], truncated: boolean]>([
   ["a record is a fraction", [record("5.5")], false],
   ["a record does not say what it does", [record("5", { type: null })], false],
   ["the provider's cycles start elsewhere", [record("5", { cycleStartMs: OCTOBER_MS + 3_600_000 })], false],
+  [
+    "the list has no order and two absolute records have one instant",
+    [30, 10, 30].map((ms, index) => record(String(index), { createdAtMs: OCTOBER_MS + ms })),
+    false,
+  ],
+  [
+    "the list has no order and a record has no instant",
+    [30, 10, null].map((ms) => record("1", { createdAtMs: ms === null ? null : OCTOBER_MS + ms })),
+    false,
+  ],
+  [
+    "a record without an instant may have come after the end",
+    [record("1", { cycleStartMs: NOVEMBER_MS }), record("5", { createdAtMs: null })],
+    false,
+  ],
   ["the sum is below zero", [record("-5", { type: "delta" })], false],
 ])("unknown where %s", (_name, records, truncated) => {
   expect(total(records, truncated)).toMatchObject({ kind: "unknown", reason: expect.any(String) });
