@@ -1,7 +1,7 @@
 /** Checks, invokes and explains: the steps shared by outermost and nested calls of one function. */
 import { inspect } from "node:util";
 import { FunctionError, RequestError } from "./errors.ts";
-import { nextTurn, type EngineHost } from "./host.ts";
+import { CPU_SAMPLE_MS, nextTurn, type EngineHost } from "./host.ts";
 import { currentInvocation, type Invocation, type UdfType } from "./invocation.ts";
 import { LIMITS } from "./limits.ts";
 import { canonicalPath, displayPath, type FunctionRecord } from "./modules.ts";
@@ -64,7 +64,7 @@ export async function invoke(
   argsText: string,
 ): Promise<string> {
   const { host } = runtime;
-  const started = { elapsedMs: host.elapsedMs(), cpuMs: host.cpuMs() };
+  const started = { elapsedMs: host.elapsedMs(), cpuMs: host.recentCpuMs() };
   try {
     const running = currentInvocation.run(invocation, () => record.invoke(argsText, invocation.requestId));
     const value = await (invocation.tx === null ? running : runtime.stuck.watch(running, invocation));
@@ -113,7 +113,9 @@ function checkUserTime(
   invocation: Invocation,
 ): void {
   if (host.elapsedMs() - started.elapsedMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
-  if (host.cpuMs() - started.cpuMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
+  // The sample may be from before the start, by so much.
+  const usedMs = host.cpuMs() - started.cpuMs - CPU_SAMPLE_MS;
+  if (usedMs - invocation.syscallMs <= LIMITS.userCodeMs) return;
   throw new Error(`Function execution timed out (maximum duration: ${LIMITS.userCodeMs / 1000}s)`);
 }
 

@@ -5,8 +5,10 @@
 export interface EngineHost {
   /** Milliseconds since some instant. Never goes back, whatever becomes of the time of day. */
   elapsedMs(): number;
-  /** Milliseconds that this process had a processor for. */
+  /** Milliseconds that this process had a processor for. Asks the system, which takes some microseconds. */
   cpuMs(): number;
+  /** What `cpuMs` said not more than `CPU_SAMPLE_MS` ago. For what is asked at every call. */
+  recentCpuMs(): number;
   setImmediate(run: () => void): void;
   setTimeout(run: () => void, ms?: number): unknown;
   clearTimeout(timer: unknown): void;
@@ -17,12 +19,21 @@ export interface EngineHost {
   fetch: typeof fetch;
 }
 
+/** Small against the second that the time of a function is held to. */
+export const CPU_SAMPLE_MS = 10;
+
+let sampled = { atMs: Number.NEGATIVE_INFINITY, cpuMs: 0 };
+
+function sampleCpu(): number {
+  const { user, system } = process.cpuUsage();
+  sampled = { atMs: performance.now(), cpuMs: (user + system) / 1_000 };
+  return sampled.cpuMs;
+}
+
 export const systemHost: EngineHost = {
   elapsedMs: () => performance.now(),
-  cpuMs: () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1_000;
-  },
+  cpuMs: sampleCpu,
+  recentCpuMs: () => (performance.now() - sampled.atMs < CPU_SAMPLE_MS ? sampled.cpuMs : sampleCpu()),
   setImmediate: (run) => void setImmediate(run),
   setTimeout: (run, ms) => setTimeout(run, ms),
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),

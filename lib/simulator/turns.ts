@@ -58,6 +58,7 @@ export class Turns {
       host: {
         elapsedMs: () => this.elapsedMs,
         cpuMs: () => this.elapsedMs,
+        recentCpuMs: () => this.elapsedMs,
         setImmediate: (run) => void this.add(machine, run, null, null),
         setTimeout: (run, ms = 0) => this.add(machine, inContext(run), Math.max(1, ms), null),
         clearTimeout: cancel,
