@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 
 import { buildFunctions } from "../lib/local-convex/bundle.ts";
 import { ruleOf, simulate, type Outcome } from "../lib/simulator/run.ts";
+import { removeLeftovers } from "../lib/simulator/scratch-folder.ts";
 import { shrink } from "../lib/simulator/shrink.ts";
 import { makeSteps, type Step } from "../lib/simulator/steps.ts";
 import type { Functions } from "../lib/simulator/world.ts";
@@ -32,6 +33,7 @@ const { values } = parseArgs({
   },
 });
 
+removeLeftovers();
 const count = wholeNumber("--steps", values.steps);
 const functionsDir = join(import.meta.dirname, "../convex");
 const functions: Functions = { functionsDir, build: await buildFunctions(functionsDir) };
