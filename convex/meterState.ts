@@ -1,6 +1,6 @@
 import { closesAtMs } from "../lib/ledger/report";
 import { NEVER_REPORTED, type ReportState } from "../lib/ledger/report-state";
-import { SHARDS, totalOfShards } from "../lib/ledger/shard";
+import { SHARDS, sumOfShards, totalOfShards } from "../lib/ledger/shard";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { MutationCtx, QueryCtx } from "./_generated/server";
 
@@ -10,11 +10,20 @@ type Reader = Pick<QueryCtx, "db">;
 
 /** The total of a meter: its counters, read in this snapshot through one range of one index. */
 export async function ledgerUnitsOf(ctx: Reader, meterId: Id<"meters">): Promise<number> {
+  return totalOfShards(await countersOf(ctx, meterId));
+}
+
+/** The same where it may be below zero, which no meter outside can show. */
+export async function ledgerSumOf(ctx: Reader, meterId: Id<"meters">): Promise<bigint> {
+  return sumOfShards(await countersOf(ctx, meterId));
+}
+
+async function countersOf(ctx: Reader, meterId: Id<"meters">): Promise<number[]> {
   const counters = await ctx.db
     .query("shards")
     .withIndex("by_meter_shard", (q) => q.eq("meterId", meterId))
     .take(SHARDS + 1);
-  return totalOfShards(counters.map(({ units }) => units));
+  return counters.map(({ units }) => units);
 }
 
 /** When a meter takes no more writes. */

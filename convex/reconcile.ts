@@ -18,7 +18,14 @@ import type { Doc, Id } from "./_generated/dataModel";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server";
 import { closingOf, ledgerUnitsOf, reportStateOf } from "./meterState";
 import { meterTarget, meterTargetValidator } from "./providers";
-import { applySettled, applyStep, meterAndAccount, outcomeValidator, readingValidator } from "./reports";
+import {
+  applySettled,
+  applyStep,
+  meterAndAccount,
+  outcomeValidator,
+  readingValidator,
+  reviewBelowZero,
+} from "./reports";
 import { openReview } from "./reviews";
 import { nextCursor } from "./rows";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
@@ -200,6 +207,7 @@ export const noteBroken = internalMutation({
   args: { meterId: v.id("meters"), detail: v.string() },
   returns: v.null(),
   handler: async (ctx, { meterId, detail }) => {
+    if (await reviewBelowZero(ctx, meterId)) return null;
     const meter = await ctx.db.get(meterId);
     const accountId = meter?.accountId ?? null;
     const finding = { kind: "repeated_failure" as const, subject: meterId, accountId };

@@ -111,7 +111,10 @@ async function sendDue(
     const work = async (): Promise<void> => {
       for (const meterId of queue) {
         if (!isTimeLeft()) return;
-        await sender.handle(meterId).catch((error: unknown) => broken.set(meterId, error));
+        await sender.handle(meterId).catch(async (error: unknown) => {
+          broken.set(meterId, error);
+          await ctx.runMutation(internal.reports.noteBelowZero, { meterId }).catch(() => undefined);
+        });
       }
     };
     await Promise.all(Array.from({ length: SENDS_AT_ONCE }, work));

@@ -16,7 +16,15 @@ import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
 import { internalMutation, internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server";
 import { markMeter, openMeter } from "./ledger";
-import { closingOf, findMark, ledgerUnitsOf, reportStateOf, saveReportState, setMark } from "./meterState";
+import {
+  closingOf,
+  findMark,
+  ledgerSumOf,
+  ledgerUnitsOf,
+  reportStateOf,
+  saveReportState,
+  setMark,
+} from "./meterState";
 import { meterTarget, meterTargetValidator } from "./providers";
 import { openReview } from "./reviews";
 
@@ -278,6 +286,36 @@ export async function applySettled(
       nowMs,
     });
   }
+  return true;
+}
+
+export const noteBelowZero = internalMutation({
+  args: { meterId: v.id("meters") },
+  returns: v.null(),
+  handler: async (ctx, { meterId }) => {
+    await reviewBelowZero(ctx, meterId);
+    return null;
+  },
+});
+
+/**
+ * No run gets past a meter that is below zero, so a person is told, and again only when the number is another one. False
+ * when it is not below zero.
+ */
+export async function reviewBelowZero(ctx: MutationCtx, meterId: Id<"meters">): Promise<boolean> {
+  const units = await ledgerSumOf(ctx, meterId);
+  if (units >= 0n) return false;
+  const { feature, cycle, accountId } = (await meterAndAccount(ctx, meterId)).meter;
+  const finding = { kind: "repeated_failure" as const, subject: meterId };
+  const detail = `${feature} ${cycle} comes to ${units} units: more was taken back than was booked, and nothing is sent`;
+  const decided = await ctx.db
+    .query("reviews")
+    .withIndex("by_kind_subject_status", (q) =>
+      q.eq("kind", finding.kind).eq("subject", meterId).eq("status", "decided"),
+    )
+    .order("desc")
+    .first();
+  if (decided?.detail !== detail) await openReview(ctx, { ...finding, accountId, detail, nowMs: Date.now() });
   return true;
 }
 

@@ -30,13 +30,19 @@ export function addToShard(counterUnits: number, units: number): number {
  * `AssertionError` when it is no amount of units: below zero more was taken back than was ever booked.
  */
 export function totalOfShards(counters: readonly number[]): number {
+  const total = sumOfShards(counters);
+  assert(total >= 0n && total <= BigInt(Number.MAX_SAFE_INTEGER), `the counters add up to ${total}`);
+  return Number(total);
+}
+
+/** The same for whoever has to say how far below zero a meter is. Exact for any order. */
+export function sumOfShards(counters: readonly number[]): bigint {
   assert(counters.length <= SHARDS, `${counters.length} counters for ${SHARDS} shards`);
-  // Exact for any order: a sum of doubles could pass 2^53 on its way to a small total.
+  // A sum of doubles could pass 2^53 on its way to a small total.
   let total = 0n;
   for (const counter of counters) {
     assert(Number.isSafeInteger(counter), `a counter of ${counter}`);
     total += BigInt(counter);
   }
-  assert(total >= 0n && total <= BigInt(Number.MAX_SAFE_INTEGER), `the counters add up to ${total}`);
-  return Number(total);
+  return total;
 }

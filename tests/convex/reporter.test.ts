@@ -60,6 +60,33 @@ describe("a marked meter", () => {
     );
   });
 
+  test("that is below zero is put before a person, once, and again only with other numbers", async () => {
+    const ledger = ledgerOf(backend);
+    await ledger.clicks(tenant.accountId, 4);
+    const [counter] = await backend.readAll("shards");
+    await backend.patchRow(counter!._id, { units: -4 });
+    const [meter] = await ledger.meters();
+    for (let runs = 0; runs < 3; runs += 1)
+      await expect(ledger.report()).rejects.toThrow("the counters add up to");
+    const found = { kind: "repeated_failure", subject: meter!._id, status: "open" };
+    const reviews = await ledger.reviews();
+    expect(reviews).toMatchObject([{ ...found, detail: expect.stringContaining("-4 units") }]);
+    const args = { reviewId: reviews[0]!._id, decision: "accept", note: "somebody takes care of it" };
+    await ledger.operator.mutation("reviews:decide", args);
+    await expect(ledger.report()).rejects.toThrow("the counters add up to");
+    expect(await ledger.reviews()).toMatchObject([{ status: "decided" }]);
+    await backend.patchRow(counter!._id, { units: -5 });
+    await expect(ledger.report()).rejects.toThrow("the counters add up to");
+    expect(await ledger.reviews()).toMatchObject([
+      { status: "decided" },
+      { ...found, detail: expect.stringContaining("-5 units") },
+    ]);
+    // What a person decides, or a counter that is rebuilt, sets it going again.
+    await ledger.reconcile();
+    expect(await ledger.report()).toMatchObject({ failed: 0 });
+    expect(await ledger.fixedTotals()).toEqual([4]);
+  });
+
   test("of a throw-away account is counted and sent nowhere", async () => {
     const ledger = ledgerOf(backend);
     const [agreement] = await backend.readAll("agreements");
