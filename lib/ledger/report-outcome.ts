@@ -102,10 +102,15 @@ export function afterReadBack(
   if (reading.kind === "read" && reading.totalUnits === lastTotalUnits) {
     const confirmed = { totalUnits: lastTotalUnits, atMs: sentAtMs };
     const right: ReportState = { ...state, confirmed, lastOutcome: "confirmed", error: null };
+    const readAgain = (atMs: number, seen: object): Settled =>
+      settled({ ...right, unsure: { ...unsure, ...seen, readNotBeforeMs: atMs } }, atMs);
     const landedByMs = unsure.sinceMs + LATE_WRITE_MS;
-    return sentAtMs >= landedByMs
-      ? settled({ ...right, unsure: null, attempts: 0, notBeforeMs: 0 }, null)
-      : settled({ ...right, unsure: { ...unsure, readNotBeforeMs: landedByMs } }, landedByMs);
+    if (sentAtMs < landedByMs) return readAgain(landedByMs, {});
+    // Our clock may have been set forward in between, and the write land yet: it is waited for a second time.
+    const seenAtMs = unsure.seenAtMs ?? sentAtMs;
+    const provenByMs = seenAtMs + LATE_WRITE_MS;
+    if (sentAtMs < provenByMs) return readAgain(provenByMs, { seenAtMs });
+    return settled({ ...right, unsure: null, attempts: 0, notBeforeMs: 0 }, null);
   }
   const attempts = state.attempts + 1;
   const error =
@@ -116,8 +121,9 @@ export function afterReadBack(
   const waitMs = reading.kind === "read" && state.attempts <= 1 ? 0 : waitAfter(attempts);
   const notBeforeMs = nowMs + waitMs;
   const readNotBeforeMs = Math.max(unsure.readNotBeforeMs, notBeforeMs);
+  const { sinceMs } = unsure;
   return settled(
-    { ...state, resend: true, attempts, notBeforeMs, error, unsure: { ...unsure, readNotBeforeMs } },
+    { ...state, resend: true, attempts, notBeforeMs, error, unsure: { sinceMs, readNotBeforeMs } },
     notBeforeMs,
   );
 }

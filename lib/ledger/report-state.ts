@@ -42,9 +42,13 @@ export interface ReportState {
   readonly lastOutcome: "none" | "confirmed" | "failed" | "unknown";
   /**
    * An attempt ended at `sinceMs` without an answer, so the provider may take its total yet. Stays until a read-back
-   * sent `LATE_WRITE_MS` later shows the last total.
+   * sent `LATE_WRITE_MS` later shows the last total, at `seenAtMs`, and another one as long after that shows it too.
    */
-  readonly unsure: { readonly sinceMs: number; readonly readNotBeforeMs: number } | null;
+  readonly unsure: {
+    readonly sinceMs: number;
+    readonly readNotBeforeMs: number;
+    readonly seenAtMs?: number;
+  } | null;
   /** The total has to be written again, even if it is the one written last. */
   readonly resend: boolean;
   /** Failures in a row. */

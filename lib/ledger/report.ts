@@ -17,6 +17,15 @@ import {
  * start its write up to `startBeforeMs`, one timeout before that, so by the next claim its attempt is over here. What
  * may still happen is that the provider applies it late. So an attempt without an answer leaves the meter marked until
  * a read-back, sent when such a write would have landed, shows the total written last.
+ *
+ * All of this goes by our time of day, the only clock that a function has across two calls. Set forward, it ends leases
+ * and waits too early. A claim that comes too early takes what the sender before it wrote for unknown, so both mistakes
+ * end in the wait for a late write; and that one is waited for twice, so that one jump, however far, spoils one half of
+ * it and leaves the other. What is left: a clock that is set forward twice within those minutes, or a write that the
+ * provider applies after `LATE_WRITE_MS`. Then the meter shows an older total while the report says "confirmed", until
+ * the next report of the meter writes over it, or the reconciler of the night finds `under_billed` or `over_billed` with
+ * the cause "The meter moved without a report from this app", writes the ledger's total and reads it back. If the meter
+ * has closed by then it finds `closed_cycle_drift`, and a person decides. A clock that is set back only waits longer.
  */
 
 /** When a meter takes no more writes: at the end of its cycle, or of its agreement if that comes first. */

@@ -173,9 +173,27 @@ describe("an answer that is not known", () => {
     const early = settledOf(afterReadBack(state, 1, read(100, T0 + 7_000), T0 + 7_100));
     expect(early).toMatchObject({ markNotBeforeMs: landedByMs, state: { confirmed: { totalUnits: 100 } } });
     expect(nextStep(early.state, METER, 100, T0 + 7_200)).toEqual({ kind: "wait", untilMs: landedByMs });
-    const last = settledOf(afterReadBack(early.state, 1, read(100, landedByMs), landedByMs + 100));
+    const seen = settledOf(afterReadBack(early.state, 1, read(100, landedByMs), landedByMs + 100));
+    const provenByMs = landedByMs + LATE_WRITE_MS;
+    expect(seen).toMatchObject({ markNotBeforeMs: provenByMs, state: { unsure: { seenAtMs: landedByMs } } });
+    const last = settledOf(afterReadBack(seen.state, 1, read(100, provenByMs), provenByMs + 100));
     expect(last).toMatchObject({ markNotBeforeMs: null, state: { unsure: null, attempts: 0, error: null } });
-    expect(nextStep(last.state, METER, 100, landedByMs + 200).kind).toBe("done");
+    expect(nextStep(last.state, METER, 100, provenByMs + 200).kind).toBe("done");
+  });
+
+  test("our clock is set forward by an hour: the write that lands after that is found all the same", () => {
+    const timedOut = sent(NEVER_REPORTED, 100, T0, UNKNOWN);
+    const jumpedMs = T0 + 3_600_000;
+    const newer = sent(timedOut.state, 110, jumpedMs, CONFIRMED);
+    const seen = settledOf(afterReadBack(newer.state, 2, read(110, jumpedMs + 2_000), jumpedMs + 2_100));
+    expect(seen.markNotBeforeMs).toBe(jumpedMs + 2_000 + LATE_WRITE_MS);
+    // The old total lands here.
+    const readMs = jumpedMs + 60_000;
+    expect(nextStep(seen.state, METER, 110, readMs).kind).toBe("read_back");
+    const found = settledOf(afterReadBack(seen.state, 2, read(100, readMs), readMs + 100));
+    expect(found.state).toMatchObject({ resend: true, unsure: { sinceMs: T0 + 1_000 } });
+    expect(found.state.unsure).not.toHaveProperty("seenAtMs");
+    expect(claim(found.state, 110, readMs + 200).totalUnits).toBe(110);
   });
 
   test("a lost write is found by the first reading and sent again at once", () => {
@@ -194,8 +212,9 @@ describe("an answer that is not known", () => {
     const found = settledOf(afterReadBack(newer.state, 2, read(100, T0 + 60_000), T0 + 60_100));
     const fixed = sent(found.state, 110, T0 + 60_200, CONFIRMED);
     expect(nextStep(fixed.state, METER, 110, T0 + 62_000).kind).toBe("read_back");
-    const last = settledOf(afterReadBack(fixed.state, 3, read(110, T0 + 62_000), T0 + 62_100));
-    expect(nextStep(last.state, METER, 110, T0 + 63_000)).toEqual({ kind: "done", straddled: false });
+    const seen = settledOf(afterReadBack(fixed.state, 3, read(110, T0 + 62_000), T0 + 62_100));
+    const last = settledOf(afterReadBack(seen.state, 3, read(110, T0 + 120_000), T0 + 120_100));
+    expect(nextStep(last.state, METER, 110, T0 + 121_000)).toEqual({ kind: "done", straddled: false });
   });
 
   test("new usage is sent before the reading, so an open question holds nothing up", () => {
@@ -319,8 +338,10 @@ describe("the end of a cycle", () => {
     const written = settledOf(afterSend(write.state, write.version, CONFIRMED, nextMeter, CLOSES + 2_200));
     const readMs = CLOSES + 2_000 + LATE_WRITE_MS;
     expect(nextStep(written.state, nextMeter, 0, readMs).kind).toBe("read_back");
-    const clear = settledOf(afterReadBack(written.state, 1, read(0, readMs), readMs));
-    expect(nextStep(clear.state, nextMeter, 0, readMs)).toEqual({ kind: "done", straddled: false });
+    const seen = settledOf(afterReadBack(written.state, 1, read(0, readMs), readMs));
+    const provenMs = readMs + LATE_WRITE_MS;
+    const clear = settledOf(afterReadBack(seen.state, 1, read(0, provenMs), provenMs));
+    expect(nextStep(clear.state, nextMeter, 0, provenMs)).toEqual({ kind: "done", straddled: false });
   });
 
   test("a sender that died near the end may have written past it as well", () => {
