@@ -3,124 +3,123 @@
  * A seed that fails is shrunk to the steps that matter, and printed with the command that repeats it.
  *
  *   npm run simulate -- --seed 7 [--steps 300] [--only 3,17-20] [--trace 200]
- *   npm run simulate -- --seeds 1..50 [--steps 300] [--keep-going]
+ *   npm run simulate -- --seeds 1..50 [--workers 2] [--keep-going]
+ *   npm run simulate -- --seeds 1..20 --for-seconds 150    after those, seeds that nobody has tried, until the time is up
  */
-import { join } from "node:path";
-import { parseArgs } from "node:util";
-
-import { buildFunctions } from "../lib/local-convex/bundle.ts";
-import { ruleOf, simulate, type Outcome } from "../lib/simulator/run.ts";
+import { simulate } from "../lib/simulator/run.ts";
 import { removeLeftovers } from "../lib/simulator/scratch-folder.ts";
-import { shrink } from "../lib/simulator/shrink.ts";
 import { makeSteps, type Step } from "../lib/simulator/steps.ts";
-import type { Functions } from "../lib/simulator/world.ts";
+import { explain } from "./simulate/explain.ts";
+import { numbersOf } from "./simulate/numbers.ts";
+import { writeReport } from "./simulate/report.ts";
+import { builtFunctions, runInWorkers, type Summary, summaryOf } from "./simulate/seed-runs.ts";
+import { helpText, parseOptions, runMain, usageError } from "./support/cli.mjs";
 
-const STEPS_DEFAULT = 300;
-/** Longest time that shrinking takes. */
-const SHRINK_MS_MAX = 120_000;
-const TRACE_LINES = 80;
-const LISTED_MAX = 60;
+const OPTIONS = {
+  seed: { type: "integer", minimum: 0, maximum: 999_999_999, help: "one seed" },
+  seeds: { type: "string", help: "several: 1..50" },
+  steps: { type: "integer", minimum: 1, maximum: 100_000, default: 300, help: "steps of each" },
+  only: { type: "string", help: "of one seed, these steps only: 3,17-20" },
+  trace: { type: "integer", minimum: 1, help: "prints the last lines of the trace" },
+  workers: { type: "integer", minimum: 1, maximum: 64, default: 1, help: "processes that share the seeds" },
+  "for-seconds": { type: "integer", minimum: 1, help: "goes on with fresh seeds for so long in all" },
+  report: { type: "string", help: "a file for the result, as Vitest writes it" },
+  "keep-going": { type: "boolean", help: "goes on after a seed that failed" },
+  "no-shrink": { type: "boolean", help: "prints a failure as it is" },
+} as const;
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string" },
-    seeds: { type: "string" },
-    steps: { type: "string", default: String(STEPS_DEFAULT) },
-    only: { type: "string" },
-    trace: { type: "string" },
-    "keep-going": { type: "boolean", default: false },
-    "no-shrink": { type: "boolean", default: false },
-  },
+await runMain("simulate", async (argv) => {
+  const options = parseOptions(OPTIONS, argv);
+  if (options.help) {
+    console.log(helpText("npm run simulate: the product in a world where everything goes wrong", OPTIONS));
+    return 0;
+  }
+  removeLeftovers();
+  const { steps: count, only, seeds, workers } = options;
+  if (only !== undefined && (seeds !== undefined || workers > 1))
+    throw usageError("--only is for one --seed");
+  const fixed = seeds === undefined ? [options.seed ?? 1] : numbersOf("--seeds", seeds, "..");
+  const source = seedSource(fixed, options["for-seconds"]);
+  const ended: Summary[] = [];
+  const failed: number[] = [];
+  const onEnd = (summary: Summary, realMs: number): void => {
+    console.log(line(summary, realMs));
+    ended.push(summary);
+    if (summary.failure === null) return;
+    failed.push(summary.seed);
+    if (!options["keep-going"]) source.stop();
+  };
+
+  const stepsOf = (seed: number): Step[] => {
+    const steps = makeSteps(seed, count);
+    if (only === undefined) return steps;
+    const kept = new Set(only.split(",").flatMap((range) => numbersOf("--only", range, "-")));
+    return steps.filter(({ number }) => kept.has(number));
+  };
+  const functions = workers === 1 ? await builtFunctions() : null;
+  if (functions === null) await runInWorkers(workers, count, source.next, onEnd);
+  else {
+    for (let seed = source.next(); seed !== null; seed = source.next()) {
+      const startMs = performance.now();
+      const outcome = await simulate(seed, stepsOf(seed), functions);
+      if (options.trace !== undefined) console.log(outcome.trace.slice(-options.trace).join("\n"));
+      onEnd(summaryOf(outcome), performance.now() - startMs);
+    }
+  }
+  const [first] = failed;
+  if (first !== undefined) {
+    const built = functions ?? (await builtFunctions());
+    const outcome = await simulate(first, stepsOf(first), built);
+    const shown = { count, isWhole: only === undefined, shrinks: !options["no-shrink"] };
+    if (outcome.violation !== null) await explain(outcome, outcome.violation, stepsOf(first), built, shown);
+  }
+  const isFixed = new Set(fixed);
+  const results = ended.map(({ seed, failure }) => ({ seed, isClean: failure === null }));
+  if (options.report !== undefined) {
+    const fresh = results.filter(({ seed }) => !isFixed.has(seed));
+    writeReport(
+      options.report,
+      results.filter(({ seed }) => isFixed.has(seed)),
+      fresh,
+    );
+  }
+  const fresh = source.fresh();
+  if (fresh !== null)
+    console.log(`the fresh ones again: npm run simulate -- --seeds ${fresh} --steps ${count}`);
+  const stepsRun = ended.reduce((sum, { begun }) => sum + begun, 0);
+  const bad = failed.length === 0 ? "" : `, ${failed.length} seeds failed`;
+  console.log(`${ended.length - failed.length} seeds clean, ${stepsRun} steps${bad}`);
+  return failed.length === 0 ? 0 : 1;
 });
 
-removeLeftovers();
-const count = wholeNumber("--steps", values.steps);
-const functionsDir = join(import.meta.dirname, "../convex");
-const functions: Functions = { functionsDir, build: await buildFunctions(functionsDir) };
-
-let [clean, failed, stepsRun] = [0, 0, 0];
-for (const seed of seedsOf(values)) {
-  const startMs = performance.now();
-  const steps = stepsOf(seed);
-  const outcome = await simulate(seed, steps, functions);
-  stepsRun += outcome.begun;
-  if (values.trace !== undefined) {
-    console.log(outcome.trace.slice(-wholeNumber("--trace", values.trace)).join("\n"));
-  }
-  console.log(line(outcome, performance.now() - startMs));
-  if (outcome.violation === null) clean += 1;
-  else {
-    failed += 1;
-    await explain(outcome, steps, outcome.violation);
-    if (!values["keep-going"]) break;
-  }
+/** The seeds that were asked for, and then, until the time is up, those of this second and on. */
+function seedSource(fixed: readonly number[], forSeconds: number | undefined) {
+  const untilMs = forSeconds === undefined ? 0 : performance.now() + forSeconds * 1_000;
+  // Seconds since a while ago: nine digits for the next decades.
+  const freshFrom = Math.floor(Date.now() / 1_000) - 1_700_000_000;
+  const waiting = [...fixed];
+  let freshCount = 0;
+  let isStopped = false;
+  if (forSeconds !== undefined) console.log(`fresh seeds from ${freshFrom}`);
+  return {
+    next(): number | null {
+      if (isStopped) return null;
+      const seed = waiting.shift();
+      if (seed !== undefined) return seed;
+      return performance.now() < untilMs ? freshFrom + freshCount++ : null;
+    },
+    stop(): void {
+      isStopped = true;
+    },
+    /** As --seeds takes them; null when there were none. */
+    fresh: () => (freshCount === 0 ? null : `${freshFrom}..${freshFrom + freshCount - 1}`),
+  };
 }
-console.log(`${clean} seeds clean, ${stepsRun} steps${failed === 0 ? "" : `, ${failed} seeds failed`}`);
-process.exitCode = failed === 0 ? 0 : 1;
 
-function line(outcome: Outcome, realMs: number): string {
-  const { seed, violation, begun, commits, conflicts, crashes, virtualMs, digest } = outcome;
+function line(summary: Summary, realMs: number): string {
+  const { seed, failure, begun, commits, conflicts, crashes, virtualMs, digest } = summary;
   const numbers = `${begun} steps, ${commits} commits, ${conflicts} conflicts, ${crashes} crashes`;
   const time = `${Math.round(virtualMs / 1_000)} s simulated in ${(realMs / 1_000).toFixed(1)} s`;
-  return `seed ${seed} ${violation === null ? "clean" : "FAILED"}: ${numbers}, ${time}, ${digest.slice(0, 12)}`;
-}
-
-/** Shrinks a failure and prints what is left of it. */
-async function explain(outcome: Outcome, steps: readonly Step[], violation: Error): Promise<void> {
-  const { seed } = outcome;
-  console.log(`\n${violation.stack ?? violation.message}\n`);
-  let kept: readonly Step[] = steps.slice(0, outcome.begun);
-  let shown = outcome;
-  if (!values["no-shrink"]) {
-    const untilMs = performance.now() + SHRINK_MS_MAX;
-    const fails = async (tried: readonly Step[]): Promise<boolean> => {
-      const again = await simulate(seed, tried, functions);
-      if (again.violation === null || ruleOf(again.violation) !== ruleOf(violation)) return false;
-      shown = again;
-      return true;
-    };
-    kept = await shrink(kept, fails, () => performance.now() < untilMs);
-  }
-  console.log(shown.trace.slice(-TRACE_LINES).join("\n"));
-  if (kept.length <= LISTED_MAX) {
-    console.log(`\nsteps that matter: ${kept.map(({ number, what }) => `${number} ${what}`).join(", ")}`);
-  }
-  const only = values.only === undefined && kept.length === count ? "" : ` --only ${rangesOf(kept)}`;
-  console.log(`npm run simulate -- --seed ${seed} --steps ${count}${only}\n`);
-}
-
-function stepsOf(seed: number): Step[] {
-  const steps = makeSteps(seed, count);
-  if (values.only === undefined) return steps;
-  const kept = new Set(values.only.split(",").flatMap((range) => numbersOf("--only", range, "-")));
-  return steps.filter(({ number }) => kept.has(number));
-}
-
-function seedsOf({ seed, seeds }: { seed?: string; seeds?: string }): number[] {
-  if (seeds === undefined) return [wholeNumber("--seed", seed ?? "1")];
-  return numbersOf("--seeds", seeds, "..");
-}
-
-/** The numbers of "7" or, with ".." between them, of "1..50". */
-function numbersOf(name: string, text: string, between: string): number[] {
-  const [first, last] = text.split(between).map((part) => wholeNumber(name, part));
-  const end = last ?? first!;
-  return Array.from({ length: Math.max(0, end - first! + 1) }, (_, index) => first! + index);
-}
-
-/** "3,17-20,44" */
-function rangesOf(steps: readonly Step[]): string {
-  const ranges: { first: number; last: number }[] = [];
-  for (const { number } of steps) {
-    const range = ranges.at(-1);
-    if (range?.last === number - 1) range.last = number;
-    else ranges.push({ first: number, last: number });
-  }
-  return ranges.map(({ first, last }) => (first === last ? first : `${first}-${last}`)).join(",");
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  console.error(`${name} takes a whole number, not "${text}"`);
-  process.exit(2);
+  const end = failure === null ? "clean" : `FAILED (${failure.split("\n")[0]})`;
+  return `seed ${seed} ${end}: ${numbers}, ${time}, ${digest.slice(0, 12)}`;
 }

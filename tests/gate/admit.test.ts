@@ -6,6 +6,7 @@ import {
   decideReplay,
   previewAdmission,
 } from "../../lib/gate/admit.ts";
+import { placeHold } from "../../lib/gate/room.ts";
 import { parseRequest, type AdmissionRequest, type RequestInput } from "../../lib/gate/request.ts";
 import { UNITS_MAX } from "../../lib/shared/units.ts";
 import { makeJob, makeLimitRow, NOW_MS } from "./fixtures.ts";
@@ -24,6 +25,13 @@ function state(limitUnits: number | null, usedUnits: number, heldUnits: number):
 }
 
 describe("room", () => {
+  test("no hold is placed past the limit, whatever was decided before", () => {
+    const budget = { usedUnits: 60, heldUnits: 30 };
+    expect(placeHold(budget, 10, 100)).toEqual({ usedUnits: 60, heldUnits: 40 });
+    expect(() => placeHold(budget, 11, 100)).toThrow("101 units used and held pass the limit 100");
+    expect(placeHold(budget, 11, null)).toEqual({ usedUnits: 60, heldUnits: 41 });
+  });
+
   test.each([
     // limit, used, held, asked, accepted -> granted, or the refusal and what is free
     ["the whole limit", 100, 0, 0, 100, undefined, 100],
