@@ -102,13 +102,13 @@ function seedSource(fixed: readonly number[], forSeconds: number | undefined) {
   let isStopped = false;
   if (forSeconds !== undefined) console.log(`fresh seeds from ${freshFrom}`);
   return {
-    next(): number | null {
+    next: (): number | null => {
       if (isStopped) return null;
       const seed = waiting.shift();
       if (seed !== undefined) return seed;
       return performance.now() < untilMs ? freshFrom + freshCount++ : null;
     },
-    stop(): void {
+    stop: (): void => {
       isStopped = true;
     },
     /** As --seeds takes them; null when there were none. */

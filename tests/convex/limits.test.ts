@@ -52,6 +52,19 @@ describe("reading the limit", () => {
     expect(await backend.readAll("limits")).toEqual([]);
   });
 
+  test("nor does the lease of somebody else, or one that was used", async () => {
+    const tenant = await createTenant(backend);
+    await tenant.setLimit(1_000);
+    expect(await tenant.admitOnce({ key: "k", units: 1 })).toMatchObject({ refreshLease: "tokens.1" });
+    expect(await tenant.refresh("tokens.2")).toEqual({ kind: "failed" });
+    expect(await backend.readAll("limits")).toMatchObject([{ readAtMs: null }]);
+    expect(await tenant.refresh("tokens.1")).toEqual({ kind: "refreshed" });
+    const [read] = await backend.readAll("limits");
+    await backend.advanceMs(1_000);
+    expect(await tenant.refresh("tokens.1")).toEqual({ kind: "failed" });
+    expect(await backend.readAll("limits")).toEqual([read]);
+  });
+
   test("A10: while the provider is down the last limit serves for ten minutes, marked stale", async () => {
     const tenant = await createTenant(backend, { limitUnits: 100 });
     await tenant.removeLimit();
