@@ -44,6 +44,16 @@ test("A08: a budget restored to older values is repaired and the repair is logge
   expect(await operator.audit()).toEqual({ budgets: 1, repaired: 0 });
 });
 
+test.each([{ usedUnits: 299 }, { heldUnits: 0 }, { heldUnits: 201 }])(
+  "one number that is wrong is enough: %j",
+  async (wrong) => {
+    await useAndHold();
+    await backend.patchRow((await budget())._id, wrong);
+    expect(await operatorOf(backend).audit()).toEqual({ budgets: 1, repaired: 1 });
+    expect(await budget()).toMatchObject({ usedUnits: 300, heldUnits: 200 });
+  },
+);
+
 test("A08: a budget row that a restore lost is made again", async () => {
   await useAndHold();
   await backend.patchRow((await budget())._id, { cycle: "2001-01" });
