@@ -28,6 +28,8 @@ export type Verdict =
 
 export class Tree {
   readonly path = mkdtempSync(join(tmpdir(), "holdfast-mutants-"));
+  /** Of what runs in it now. */
+  private group: number | null = null;
 
   /** What git has and what is new, as it is now. */
   constructor() {
@@ -83,8 +85,10 @@ export class Tree {
     return end === "ok" ? { kind: "passed" } : { kind: "failed", test: `seeds 1..${seeds}` };
   }
 
+  /** With whatever still runs in it. */
   remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
+    this.stop();
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
   /** In a group of its own: what a test started ends with it. */
@@ -95,20 +99,22 @@ export class Tree {
   ): Promise<"ok" | "failed" | "too long"> {
     return new Promise((resolve) => {
       const child = spawn(program, args, { cwd: this.path, stdio: "ignore", detached: true });
-      const stop = (): void => {
-        if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-      };
+      this.group = child.pid ?? null;
       const timer = setTimeout(() => {
-        stop();
+        this.stop();
         resolve("too long");
       }, msMax);
-      process.once("exit", stop);
       child.once("close", (code) => {
         clearTimeout(timer);
-        process.removeListener("exit", stop);
+        this.group = null;
         resolve(code === 0 ? "ok" : "failed");
       });
     });
+  }
+
+  private stop(): void {
+    if (this.group !== null) process.kill(-this.group, "SIGKILL");
+    this.group = null;
   }
 }
 

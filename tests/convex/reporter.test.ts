@@ -23,6 +23,16 @@ describe("a marked meter", () => {
     expect(await ledger.report()).toMatchObject({ meters: 0, sent: 0 });
   });
 
+  test("keeps its place in the row, however much is booked meanwhile", async () => {
+    const ledger = ledgerOf(backend);
+    await ledger.clicks(tenant.accountId, 1);
+    const marks = await ledger.marks();
+    await backend.advanceMs(10_000);
+    await ledger.clicks(tenant.accountId, 1);
+    expect(await ledger.marks()).toEqual(marks);
+    expect(marks).toHaveLength(1);
+  });
+
   test("is reported every minute by itself", async () => {
     const ledger = ledgerOf(backend);
     await ledger.clicks(tenant.accountId, 5);
