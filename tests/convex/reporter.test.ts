@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { type Backend, createBackend } from "../helpers/backend.ts";
+import type { ReportState } from "../../lib/ledger/report-state.ts";
+import { type Backend, createBackend, type StoredRow } from "../helpers/backend.ts";
 import { ledgerOf } from "../helpers/ledger.ts";
 import { createTenant, type Tenant } from "../helpers/tenant.ts";
 
@@ -31,6 +32,28 @@ describe("a marked meter", () => {
     await ledger.clicks(tenant.accountId, 1);
     expect(await ledger.marks()).toEqual(marks);
     expect(marks).toHaveLength(1);
+  });
+
+  test("stays marked when something is booked while it is read back", async () => {
+    const ledger = ledgerOf(backend);
+    await ledger.clicks(tenant.accountId, 5);
+    await ledger.report();
+    const [report] = await backend.readAll<StoredRow & { state: ReportState }>("reports");
+    const nowMs = backend.nowMs();
+    const unsure = { sinceMs: nowMs - 100_000, readNotBeforeMs: 0, seenAtMs: nowMs - 50_000 };
+    await backend.patchRow(report!._id, { state: { ...report!.state, unsure } });
+    const [meter] = await ledger.meters();
+    const meterId = meter!._id;
+    const claimed = await backend.mutation("reports:claim", { meterId, learnt: null });
+    expect(claimed).toMatchObject({ kind: "read_back", version: 1 });
+    await ledger.clicks(tenant.accountId, 3);
+    const reading = { kind: "read", totalUnits: 5 };
+    const read = { meterId, version: 1, sentAtMs: nowMs, reading };
+    expect(await backend.mutation("reports:settleReadBack", read)).toBe(true);
+    expect(await ledger.states()).toMatchObject([{ unsure: null }]);
+    expect(await ledger.marks()).toHaveLength(1);
+    await ledger.report();
+    expect(await ledger.fixedTotals()).toEqual([8]);
   });
 
   test("is reported every minute by itself", async () => {
