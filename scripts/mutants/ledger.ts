@@ -237,7 +237,7 @@ export const LEDGER = mutantsOf("ledger", [
     "await ctx.runMutation(internal.reports.planFlushes, {});",
     "",
     "a meter that is about to close is sent every five seconds",
-    ["convex/roll-over.test.ts", "convex/reporter.test.ts"],
+    AT_KINDE,
   ],
   [
     "below-zero-untold",

@@ -92,10 +92,19 @@ describe("deliveries", () => {
 
   test("the first body of an event stays, and another one is flagged", async () => {
     await deliver(backend, changed("event_1", 0, PRO));
+    const identity = async () => {
+      const rows = await backend.readAll<StoredRow & { payloadHash: string }>("inboxEvents");
+      const hashes = rows.map(({ payloadHash }) => payloadHash);
+      return { hashes, parts: await backend.readAll("inboxPayloads") };
+    };
+    const first = await identity();
     const other = await deliver(backend, changed("event_1", 0, STARTER));
     expect(other).toEqual({ kind: "copy", flags: ["other_body"] });
+    // The same other body again differs from the first one still.
+    expect(await deliver(backend, changed("event_1", 0, STARTER))).toEqual(other);
     await settle(backend);
     expect(await accounts()).toMatchObject([{ planKey: PRO }]);
+    expect(await identity()).toEqual(first);
   });
 
   test("C29: 35 hours old and 2 minutes ahead are applied, 8 days old waits for an operator", async () => {

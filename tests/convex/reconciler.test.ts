@@ -26,6 +26,28 @@ async function setFixedTotal(totalUnits: number): Promise<void> {
   await backend.patchRow(row!._id, { totalUnits });
 }
 
+describe("a meter that somebody sends to while it is read", () => {
+  test("is looked at again: neither its claim nor an older look is judged on", async () => {
+    await ledger.clicks(tenant.accountId, 5);
+    const [meter] = await ledger.meters();
+    const meterId = meter!._id;
+    const look = await backend.query<{ version: number }>("reconcile:look", { meterId });
+    const reading = { kind: "read", totalUnits: 0 };
+    const judge = (version: number) =>
+      backend.mutation("reconcile:judge", { meterId, version, wasClosed: false, rebuiltUnits: 0, reading });
+    await backend.mutation("reports:claim", { meterId, learnt: null });
+    const claimed = await backend.query<{ version: number }>("reconcile:look", { meterId });
+    expect(claimed).toMatchObject({ version: look.version + 1, isBusy: true });
+    expect(await judge(look.version)).toEqual({ kind: "moved" });
+    expect(await judge(claimed.version)).toEqual({ kind: "moved" });
+    const sent = { meterId, version: claimed.version, outcome: { kind: "confirmed" } };
+    await backend.mutation("reports:settleSend", sent);
+    expect(await judge(look.version)).toEqual({ kind: "moved" });
+    expect(await judge(claimed.version)).toMatchObject({ kind: "repair", version: claimed.version + 1 });
+    expect(await ledger.evidence()).toEqual([]);
+  });
+});
+
 describe("a meter that follows the ledger", () => {
   test("S7: 5,000 clicks: ledger = sent = meter, match, no corrections", async () => {
     for (let batch = 0; batch < 50; batch += 1) await ledger.clicks(tenant.accountId, 100);

@@ -79,6 +79,15 @@ async function spend(count: number, from = 0): Promise<void> {
 }
 
 describe("credits of a month", () => {
+  test("a line whose key is there is not written again", async () => {
+    await me.mutation("credits:ensure", {});
+    const [grant] = await backend.readAll("credits");
+    // A grant that was moved to another month: the next one would take its key.
+    await backend.patchRow(grant!._id, { period: "2001-01" });
+    await expect(me.mutation("credits:ensure", {})).rejects.toThrow("is already written");
+    expect(await backend.readAll("credits")).toHaveLength(1);
+  });
+
   test("Free has 10 before and after its grant is written, and is granted once", async () => {
     const full = { period: "2026-10", grantedUnits: 10, takenUnits: 0, returnedUnits: 0, leftUnits: 10 };
     expect(await balance()).toEqual({ ...full, nextPeriodStartMs: NOVEMBER_MS });
