@@ -386,12 +386,12 @@ export const INBOX = mutantsOf("inbox", [
     ["inbox/handlers.test.ts", "inbox/order-proof.test.ts", "convex/overdue.test.ts"],
   ],
   [
-    "id-replaced",
-    "convex/effects.ts",
-    "customerId: account.customerId ?? customerId,",
-    "customerId: customerId ?? account.customerId,",
-    "an id that an account has is not replaced",
-    ["convex/inbox.test.ts", "convex/sign-in.test.ts", "inbox/handlers.test.ts"],
+    "id-not-learnt",
+    "lib/inbox/handlers.ts",
+    "const lacksCustomer = customerId !== null && (account === null || account.customerId === null);",
+    "const lacksCustomer = customerId !== null && account === null;",
+    "an account learns the id that it lacked",
+    ["inbox/handlers.test.ts", "convex/sign-in.test.ts", "convex/inbox.test.ts"],
   ],
   [
     "frozen-anchor-moves",
@@ -399,7 +399,7 @@ export const INBOX = mutantsOf("inbox", [
     "if (anchor.isFrozen) return null;",
     "",
     "cycles that something was counted in stay",
-    ["inbox/handlers.test.ts"],
+    ["inbox/plan.test.ts"],
   ],
   [
     "signature-skipped",
