@@ -12,9 +12,6 @@ import {
 } from "../helpers/backend.ts";
 import { createTenant, type Tenant } from "../helpers/tenant.ts";
 
-/** The official mock has no writes that fail and no conflicts. */
-const isMock = process.env["HOLDFAST_TEST_BACKEND"] === "convex-test";
-
 interface Entry extends StoredRow {
   readonly key: string;
   readonly units: number;
@@ -174,7 +171,7 @@ describe("a key that is there", () => {
     expect(await statsOf()).toEqual({ billable: 1 });
   });
 
-  test.skipIf(isMock)("B28: on eight lanes that conflict, 10 writers of one batch add it once", async () => {
+  test("B28: on eight lanes that conflict, 10 writers of one batch add it once", async () => {
     await backend.close();
     await open({ concurrency: 8 });
     const sent = clicks(10);
@@ -192,7 +189,7 @@ describe("a key that is there", () => {
   });
 });
 
-describe.skipIf(isMock)("a write that fails", () => {
+describe("a write that fails", () => {
   test.each(["entries", "meters", "shards", "marks", "linkTotals", "linkStats"])(
     "B27: in %s writes nothing, and the retry counts one",
     async (table) => {
@@ -210,7 +207,6 @@ describe.skipIf(isMock)("a write that fails", () => {
 
 describe("the state of the link", () => {
   test.each([1, 8])("a cap is billed exactly with batches at once, on %i lanes", async (lanes) => {
-    if (lanes > 1 && isMock) return;
     await backend.close();
     await open({ concurrency: lanes });
     link = await make({ capUnits: 70 });

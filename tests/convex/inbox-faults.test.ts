@@ -6,9 +6,6 @@ import { type Backend, type BackendOptions, createBackend, START_MS } from "../h
 import { customerEvent, type CustomerRow, deliver, type EventRow, PRO, settle } from "../helpers/inbox.ts";
 import { operatorOf } from "../helpers/tenant.ts";
 
-/** The official mock has no writes that fail and no transactions side by side. */
-const isMock = process.env["HOLDFAST_TEST_BACKEND"] === "convex-test";
-
 interface Claimed {
   readonly inboxEventId: string;
   readonly fence: number;
@@ -70,7 +67,7 @@ const effects = async () => {
 const NONE = [0, 0, 0, 0, 0];
 const ALL = [1, 1, 1, 1, 1];
 
-describe.skipIf(isMock)("C05: writes that fail", () => {
+describe("C05: writes that fail", () => {
   test.each(["inboxEvents", "inboxPayloads", "receipts"])(
     "C05: in the store, to %s, nothing is stored and the sender is told; its next delivery is the first",
     async (table) => {
@@ -106,7 +103,7 @@ describe.skipIf(isMock)("C05: writes that fail", () => {
   );
 });
 
-describe.skipIf(isMock)("attempts and waits", () => {
+describe("attempts and waits", () => {
   test("six failures are the end: waits of 5 s, 30 s, 2 min, 10 min and 1 h, then dead, and a person is told", async () => {
     failing = { table: "credits", skip: 0, always: true };
     await deliver(backend, toPro());
@@ -197,40 +194,34 @@ describe("leases", () => {
     return claimed!;
   }
 
-  test.skipIf(isMock)(
-    "C30: an attempt that outlives its lease writes nothing, and cannot say what became of the event either",
-    async () => {
-      const slow = await claimedEvent();
-      failing = { table: "accounts", skip: 0 };
-      // The lease ends; the next worker fails, so that what the slow one would write is still to be written.
-      await backend.advanceMs(LEASE_MS);
-      await backend.action("inboxWorker:kick", {});
-      expect(await onlyEvent()).toMatchObject({ status: "failed", fence: slow.fence + 1 });
-      expect(await apply(slow)).toEqual({ kind: "lost" });
-      expect(await backend.mutation("inboxWorker:fail", { ...slow, error: "slow" })).toBeNull();
-      expect(await effects()).toEqual(NONE);
-      await backend.advanceMs(MINUTE_MS);
-      expect(await onlyEvent()).toMatchObject({ status: "applied", error: null });
-      expect(await apply(slow)).toEqual({ kind: "lost" });
-      expect(await effects()).toEqual(ALL);
-    },
-  );
+  test("C30: an attempt that outlives its lease writes nothing, and cannot say what became of the event either", async () => {
+    const slow = await claimedEvent();
+    failing = { table: "accounts", skip: 0 };
+    // The lease ends; the next worker fails, so that what the slow one would write is still to be written.
+    await backend.advanceMs(LEASE_MS);
+    await backend.action("inboxWorker:kick", {});
+    expect(await onlyEvent()).toMatchObject({ status: "failed", fence: slow.fence + 1 });
+    expect(await apply(slow)).toEqual({ kind: "lost" });
+    expect(await backend.mutation("inboxWorker:fail", { ...slow, error: "slow" })).toBeNull();
+    expect(await effects()).toEqual(NONE);
+    await backend.advanceMs(MINUTE_MS);
+    expect(await onlyEvent()).toMatchObject({ status: "applied", error: null });
+    expect(await apply(slow)).toEqual({ kind: "lost" });
+    expect(await effects()).toEqual(ALL);
+  });
 
-  test.skipIf(isMock)(
-    "C30: of attempts at the same moment one writes, and the others are rolled back",
-    async () => {
-      await backend.close();
-      await open({ concurrency: 8 });
-      const claimed = await claimedEvent();
-      const answers = await Promise.all(Array.from({ length: 6 }, () => apply(claimed)));
-      const kinds = answers.map(({ kind }) => kind).toSorted();
-      expect(kinds).toEqual(["finished", "lost", "lost", "lost", "lost", "lost"]);
-      expect(await effects()).toEqual(ALL);
-      expect(backend.conflictCount()).toBeGreaterThan(0);
-    },
-  );
+  test("C30: of attempts at the same moment one writes, and the others are rolled back", async () => {
+    await backend.close();
+    await open({ concurrency: 8 });
+    const claimed = await claimedEvent();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => apply(claimed)));
+    const kinds = answers.map(({ kind }) => kind).toSorted();
+    expect(kinds).toEqual(["finished", "lost", "lost", "lost", "lost", "lost"]);
+    expect(await effects()).toEqual(ALL);
+    expect(backend.conflictCount()).toBeGreaterThan(0);
+  });
 
-  test.skipIf(isMock)("C31: a lease that was renewed is not taken over before its new end", async () => {
+  test("C31: a lease that was renewed is not taken over before its new end", async () => {
     const claimed = await claimedEvent();
     await backend.advanceMs(LEASE_MS - SECOND_MS);
     // As `renew` of lib/inbox/worker.ts does; an attempt of the live worker is too short to need it.

@@ -69,7 +69,7 @@ export const START_MS = Date.UTC(2026, 9, 10, 12);
 
 /**
  * A fresh, empty deployment: on our own engine, or on the official mock when HOLDFAST_TEST_BACKEND is "convex-test".
- * The same tests pass on both.
+ * The same tests pass on both, but for the files that engine-only.ts names.
  */
 export function createBackend(options: BackendOptions = {}): Promise<Backend> {
   return process.env["HOLDFAST_TEST_BACKEND"] === "convex-test"

@@ -12,6 +12,7 @@ import { BACKEND_ENV, type Backend, type BackendOptions, START_MS, type StoredRo
 const modules = {
   ...import.meta.glob("../../convex/**/*.*s"),
   "../../convex/testLedger.ts": () => import("./functions/testLedger.ts"),
+  "../../convex/testRows.ts": () => import("./functions/testRows.ts"),
 };
 
 interface Cron {
