@@ -95,9 +95,9 @@ export function UsageScreen() {
           </Panel>
           {usage.running.length > 0 && <HoldList running={usage.running} />}
           <UsageChart cycle={usage.cycle} byDay={byDay} limitUnits={limitUnits} />
+          <FirstSteps />
         </>
       )}
-      <FirstSteps />
     </>
   );
 }
