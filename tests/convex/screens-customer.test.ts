@@ -152,7 +152,6 @@ test("a cycle and a month whose end the reader's clock has passed are asked anew
   me = backend.as({ subject: "kp_a" });
   const ask = async (args: object) => ({
     usage: (await me.query<{ cycle: { endMs: number } }>("gate:usage", { ...args })).cycle.endMs,
-    days: (await me.query<{ endMs: number }>("screensUsage:byDay", { ...args })).endMs,
     month: (await me.query<{ nextPeriodStartMs: number }>("credits:balance", { ...args })).nextPeriodStartMs,
   });
   const now = await ask({});
