@@ -87,6 +87,7 @@ import type * as screensLists from "../screensLists.js";
 import type * as screensOperators from "../screensOperators.js";
 import type * as screensOverview from "../screensOverview.js";
 import type * as screensReconciliation from "../screensReconciliation.js";
+import type * as screensRefusals from "../screensRefusals.js";
 import type * as screensReminders from "../screensReminders.js";
 import type * as screensUsage from "../screensUsage.js";
 import type * as settings from "../settings.js";
@@ -179,6 +180,7 @@ declare const fullApi: ApiFromModules<{
   screensOperators: typeof screensOperators;
   screensOverview: typeof screensOverview;
   screensReconciliation: typeof screensReconciliation;
+  screensRefusals: typeof screensRefusals;
   screensReminders: typeof screensReminders;
   screensUsage: typeof screensUsage;
   settings: typeof settings;

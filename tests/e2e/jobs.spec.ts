@@ -22,6 +22,13 @@ test("five at once: those that fit start, the others are told that the running o
   await expect(outcome.getByRole("link", { name: "See the plans" })).toHaveCount(0);
   await expect(liveJob(page).getByText("running")).toHaveCount(2);
 
+  // The answer is gone with the page; that they were refused, and why, is not.
+  const refused = page.getByRole("table", { name: "Refusals" }).getByRole("row");
+  await page.reload();
+  await expect(refused).toHaveCount(4);
+  await expect(refused.last()).toContainText("Your own running jobs hold the room");
+  await expect(refused.last()).toContainText("4,000");
+
   await open(page, "Usage");
   await expect(figure(page, "Held")).toHaveText("8,000");
   await expect(page.getByRole("table", { name: "Holds" }).getByRole("row")).toHaveCount(3);

@@ -15,6 +15,8 @@ import { useList, useSearch } from "../../components/use-list.ts";
 import { JOB_STATUSES, JobStatus } from "./job-status.tsx";
 
 const PAGE = 20;
+/** What the list asks for first, before it is narrowed. */
+export const FIRST_JOBS = { cursor: null, limit: PAGE };
 
 const COLUMNS: readonly Column<JobView>[] = [
   {

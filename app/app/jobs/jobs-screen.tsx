@@ -6,17 +6,21 @@ import { ScreenHead } from "../../components/panel.tsx";
 import { Loading } from "../../components/states.tsx";
 import { useUsage } from "../use-usage.ts";
 import { Estimates } from "./estimates.tsx";
-import { JobTable } from "./job-table.tsx";
+import { FIRST_JOBS, JobTable } from "./job-table.tsx";
 import { LiveJobs, NEWEST } from "./live-jobs.tsx";
+import { FIRST_REFUSED, RefusedJobs } from "./refused-jobs.tsx";
 import { StartJobs } from "./start-jobs.tsx";
 
 export function JobsScreen() {
-  // Two of the panels are there only for who has jobs, so none is shown before it is known whether they are.
+  // Three of the panels are there only for who has something in them, so none is shown before it is known whether they
+  // are, and how long the list is that stands above the last.
   const known = [
     useUsage(),
     useQuery(api.gate.listJobs, NEWEST),
     useQuery(api.gate.estimates, {}),
     useQuery(api.screensEstimates.ended, {}),
+    useQuery(api.gate.listJobs, FIRST_JOBS),
+    useQuery(api.screensRefusals.recent, FIRST_REFUSED),
   ];
   return (
     <>
@@ -32,6 +36,7 @@ export function JobsScreen() {
           <LiveJobs />
           <Estimates />
           <JobTable />
+          <RefusedJobs />
         </>
       )}
     </>
