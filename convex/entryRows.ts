@@ -1,9 +1,10 @@
 import { type Infer, v } from "convex/values";
 
-import { must } from "../lib/shared/assert";
+import { AssertionError, must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
-import { clickClassValidator } from "./validators";
+import { ledgerSumOf } from "./meterState";
+import { clickClassValidator, endedStatusValidator } from "./validators";
 
 /** Entries with the names of what they point at, as their account is shown them. */
 
@@ -53,6 +54,16 @@ export type EntryView = Infer<typeof entryViewValidator>;
 export const whyFactsValidator = v.object({
   cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
   cap: v.union(v.object({ capUnits: v.number(), billedUnits: v.number() }), v.null()),
+  job: v.union(
+    v.object({
+      status: endedStatusValidator,
+      heldUnits: v.number(),
+      usedUnits: v.number(),
+      overCapUnits: v.number(),
+    }),
+    v.null(),
+  ),
+  ledgerUnits: v.number(),
   confirmed: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
 });
 
@@ -93,7 +104,7 @@ async function viewOrigin(
   }
 }
 
-/** For one entry: its meter's cycle and last confirmed total, and the cap of its link. */
+/** For one entry: its meter's cycle and totals, and the cap of its link or the end of its job. */
 export async function whyFactsOf(
   ctx: Reader,
   entry: Doc<"entries">,
@@ -106,8 +117,20 @@ export async function whyFactsOf(
   return {
     cycle: { name: meter.cycle, startMs: meter.cycleStartMs, endMs: meter.cycleEndMs },
     cap: entry.origin.kind === "click" ? await capOf(ctx, entry.origin.linkId) : null,
+    job: entry.origin.kind === "job" ? await endOf(ctx, entry.origin.jobId) : null,
+    // Counters that are wrong are a reason to look at an entry, not one to show nothing.
+    ledgerUnits: Number(await ledgerSumOf(ctx, meter._id)),
     confirmed: report?.state.confirmed ?? null,
   };
+}
+
+async function endOf(ctx: Reader, jobId: Id<"jobs">): Promise<Infer<typeof whyFactsValidator>["job"]> {
+  const { status, heldUnits, usedUnits, overCapUnits } = must(
+    await ctx.db.get(jobId),
+    `job ${jobId} of an entry is gone`,
+  );
+  if (status === "running") throw new AssertionError(`job ${jobId} has an entry and runs`);
+  return { status, heldUnits, usedUnits, overCapUnits };
 }
 
 async function capOf(

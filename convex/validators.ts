@@ -15,14 +15,14 @@ export type Scope = Infer<typeof scopeValidator>;
 
 export const providerValidator = v.union(v.literal("fixed"), v.literal("kinde"));
 
-export const jobStatusValidator = v.union(
-  v.literal("running"),
+export const endedStatusValidator = v.union(
   v.literal("completed"),
   v.literal("failed"),
   v.literal("cancelled"),
   v.literal("capped"),
   v.literal("expired"),
 );
+export const jobStatusValidator = v.union(v.literal("running"), ...endedStatusValidator.members);
 
 export const settleOutcomeValidator = v.union(
   v.literal("completed"),

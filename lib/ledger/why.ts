@@ -1,4 +1,5 @@
-import { unreachable } from "../shared/assert.ts";
+import type { EndedStatus } from "../gate/types.ts";
+import { must, unreachable } from "../shared/assert.ts";
 import type { ClickClass } from "./classify.ts";
 import type { Cycle } from "./cycle.ts";
 import type { Meter } from "./meter.ts";
@@ -12,17 +13,30 @@ export type EntryOrigin =
   | { readonly kind: "take_back"; readonly correctsEntryId: string }
   | { readonly kind: "carry_over" | "write_off"; readonly reviewId: string };
 
+/** A job as it ended. What came back of its hold is the rest of it. */
+export interface WhyJob {
+  readonly status: EndedStatus;
+  readonly heldUnits: number;
+  readonly usedUnits: number;
+  /** What it wanted beyond its hold, which is never charged. */
+  readonly overCapUnits: number;
+}
+
 export interface WhyFacts {
   readonly entry: { readonly units: number; readonly atMs: number; readonly origin: EntryOrigin };
   readonly meter: Meter;
   readonly cycle: Cycle;
   /** For a click on a link with a cap: the cap, and the billable clicks that the link has in all. */
   readonly cap: { readonly capUnits: number; readonly billedUnits: number } | null;
+  /** For the entry of a job: how that job ended. */
+  readonly job: WhyJob | null;
+  /** The total of this meter in the ledger now. */
+  readonly ledgerUnits: number;
   /** The last total of this meter that the provider is known to have. */
   readonly confirmed: { readonly totalUnits: number; readonly atMs: number } | null;
 }
 
-/** "Why was this billed", for a person. */
+/** "Why was this billed", or was not, for a person. */
 export interface WhyText {
   /** Billed, not billed, or a correction, and how many units. */
   readonly title: string;
@@ -30,32 +44,38 @@ export interface WhyText {
   readonly reasons: readonly string[];
 }
 
-/** `formatTime` writes an instant in the reader's zone. */
+/**
+ * `formatTime` writes an instant in the reader's zone. Throws `AssertionError` for the entry of a job without the facts
+ * of that job.
+ */
 export function whyText(facts: WhyFacts, formatTime: (instantMs: number) => string): WhyText {
   return {
-    title: titleOf(facts.entry),
+    title: titleOf(facts),
     reasons: [
-      originText(facts.entry, formatTime),
-      ...(facts.cap === null ? [] : [capText(facts.cap)]),
+      originText(facts, formatTime),
+      ...(facts.cap === null ? [] : [capText(facts.cap, facts.meter.feature)]),
       meterText(facts, formatTime),
       reportText(facts, formatTime),
     ],
   };
 }
 
-function titleOf({ units, origin }: WhyFacts["entry"]): string {
+function titleOf({ entry: { units, origin }, meter: { feature } }: WhyFacts): string {
   if (units === 0) return "Not billed";
-  if (origin.kind === "click" || origin.kind === "job") return `Billed: ${unitsText(units)}`;
-  return units > 0 ? `Correction: ${unitsText(units)} more` : `Correction: ${unitsText(-units)} less`;
+  if (origin.kind === "click" || origin.kind === "job") return `Billed: ${amount(units, feature)}`;
+  return units > 0
+    ? `Correction: ${amount(units, feature)} more`
+    : `Correction: ${amount(-units, feature)} less`;
 }
 
-function originText({ atMs, origin }: WhyFacts["entry"], formatTime: (instantMs: number) => string): string {
+function originText(facts: WhyFacts, formatTime: (instantMs: number) => string): string {
+  const { atMs, origin } = facts.entry;
   const time = formatTime(atMs);
   switch (origin.kind) {
     case "click":
       return `A click on /${origin.code} on ${time}. ${CLASS_TEXTS[origin.class]} Rule: ${origin.rule}.`;
     case "job":
-      return `Job ${origin.jobKey} was settled on ${time} at what it had used. Its hold was in cycle ${origin.budgetCycle}.`;
+      return jobText(origin, must(facts.job, `no facts of job ${origin.jobKey}`), facts.meter.feature, time);
     case "move":
       return (
         `Entry ${origin.correctsEntryId} of ${time} was in the meter of another agreement, because a change was ` +
@@ -72,6 +92,31 @@ function originText({ atMs, origin }: WhyFacts["entry"], formatTime: (instantMs:
   }
 }
 
+function jobText(
+  { jobKey, budgetCycle }: Extract<EntryOrigin, { kind: "job" }>,
+  { status, heldUnits, usedUnits, overCapUnits }: WhyJob,
+  feature: string,
+  time: string,
+): string {
+  const sentences = [
+    `Job ${jobKey} ${END_TEXTS[status](time)}`,
+    `It held ${amount(heldUnits, feature)}, used ${count(usedUnits)} and returned ${count(heldUnits - usedUnits)}.`,
+    ...(overCapUnits === 0 ? [] : [`It wanted ${count(overCapUnits)} more; the hold cut that off.`]),
+    `Its hold was in cycle ${budgetCycle}.`,
+  ];
+  return sentences.join(" ");
+}
+
+const END_TEXTS: Record<EndedStatus, (time: string) => string> = {
+  completed: (time) => `was completed on ${time}.`,
+  failed: (time) => `failed on ${time}; what it had used until then is charged.`,
+  cancelled: (time) => `was cancelled on ${time}; what it had used until then is charged.`,
+  capped: (time) => `was stopped at the end of its hold on ${time}.`,
+  // By the sweeper, or by an admission that needed the room.
+  expired: (time) =>
+    `was still running when its lease ended; it was settled on ${time} at what had been charged.`,
+};
+
 const CLASS_TEXTS: Record<ClickClass, string> = {
   billable: "A person's browser asked for it, so it counts.",
   inactive: "The link was disabled or deleted at that instant, so it does not count.",
@@ -81,25 +126,35 @@ const CLASS_TEXTS: Record<ClickClass, string> = {
   over_cap: "The link had all the clicks that its cap allows, so it does not count.",
 };
 
-function capText({ capUnits, billedUnits }: NonNullable<WhyFacts["cap"]>): string {
-  return `The link's cap is ${unitsText(capUnits)}; ${count(billedUnits)} are billed.`;
+function capText({ capUnits, billedUnits }: NonNullable<WhyFacts["cap"]>, feature: string): string {
+  const verb = billedUnits === 1 ? "is" : "are";
+  return `The link's cap is ${amount(capUnits, feature)}; ${count(billedUnits)} ${verb} billed.`;
 }
 
-function meterText({ meter, cycle }: WhyFacts, formatTime: (instantMs: number) => string): string {
+function meterText({ entry, meter, cycle }: WhyFacts, formatTime: (instantMs: number) => string): string {
   const agreement =
     meter.agreementId === null ? "with no agreement in force" : `under agreement ${meter.agreementId}`;
+  const place = entry.units === 0 ? "It adds 0 to" : "It is in";
   return (
-    `It is in the meter "${meter.feature}" ${agreement}, cycle ${cycle.name}: ` +
+    `${place} the meter "${meter.feature}" ${agreement}, cycle ${cycle.name}: ` +
     `from ${formatTime(cycle.startMs)} up to ${formatTime(cycle.endMs)}.`
   );
 }
 
-function reportText({ meter, confirmed }: WhyFacts, formatTime: (instantMs: number) => string): string {
+function reportText(facts: WhyFacts, formatTime: (instantMs: number) => string): string {
+  const total = amount(facts.ledgerUnits, facts.meter.feature);
+  return `${providerText(facts, formatTime)} Its total in the ledger is ${total}.`;
+}
+
+function providerText({ meter, confirmed }: WhyFacts, formatTime: (instantMs: number) => string): string {
   if (meter.agreementId === null) return "Nothing of this meter is sent to the provider.";
   if (confirmed === null) return "No total of this meter has been confirmed by the provider yet.";
-  return `The provider last confirmed ${unitsText(confirmed.totalUnits)} for this meter, on ${formatTime(confirmed.atMs)}.`;
+  const total = amount(confirmed.totalUnits, meter.feature);
+  return `The provider last confirmed ${total} for this meter, on ${formatTime(confirmed.atMs)}.`;
 }
 
 const count = (units: number): string => units.toLocaleString("en-US");
 
-const unitsText = (units: number): string => `${count(units)} ${Math.abs(units) === 1 ? "unit" : "units"}`;
+/** Features are named by what they count, in the plural: tokens, clicks. */
+const amount = (units: number, feature: string): string =>
+  `${count(units)} ${Math.abs(units) === 1 ? feature.replace(/s$/, "") : feature}`;

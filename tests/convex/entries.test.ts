@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { EntryView } from "../../convex/entryRows";
 import { type Backend, createBackend, SERVER_SECRET, START_MS, type StoredRow } from "../helpers/backend.ts";
-import { createTenant, type Tenant } from "../helpers/tenant.ts";
+import { createTenant, operatorOf, type Tenant } from "../helpers/tenant.ts";
 
 interface Page {
   readonly cycle: { readonly name: string };
@@ -147,7 +147,13 @@ describe("why", () => {
     const found = await tenant.query<Why>("entries:why", { entryId: entries.at(-1)?.id });
     expect(found).toMatchObject({
       entry: { units: 0, origin: { kind: "click", code: link.code, class: "bot", rule: bot.rule } },
-      facts: { cycle: { name: "2026-10" }, cap: { capUnits: 2, billedUnits: 2 }, confirmed: null },
+      facts: {
+        cycle: { name: "2026-10" },
+        cap: { capUnits: 2, billedUnits: 2 },
+        job: null,
+        ledgerUnits: 2,
+        confirmed: null,
+      },
     });
   });
 
@@ -157,8 +163,29 @@ describe("why", () => {
     const found = await tenant.query<Why>("entries:why", { entryId: entry?.id });
     expect(found).toMatchObject({
       entry: { units: 7, origin: { kind: "job", jobKey: "a", budgetCycle: "2026-10" } },
-      facts: { cap: null },
+      facts: {
+        cap: null,
+        job: { status: "completed", heldUnits: 7, usedUnits: 7, overCapUnits: 0 },
+        ledgerUnits: 7,
+      },
     });
+  });
+
+  test("a job that wanted more than it held, and one whose lease ended, with the total of both", async () => {
+    const capped = await tenant.start({ key: "capped", units: 100 });
+    await tenant.charge({ jobId: capped.id, step: 1, units: 130, fence: capped.fence });
+    const lapsed = await tenant.start({ key: "lapsed", units: 50, leaseMs: 60_000 });
+    await tenant.charge({ jobId: lapsed.id, step: 1, units: 20, fence: lapsed.fence });
+    await backend.advanceMs(60_000);
+    await operatorOf(backend).sweep();
+    const facts = [];
+    for (const { id } of await readAllPages({ limit: 10 })) {
+      facts.push((await tenant.query<Why>("entries:why", { entryId: id })).facts);
+    }
+    expect(facts).toMatchObject([
+      { job: { status: "capped", heldUnits: 100, usedUnits: 100, overCapUnits: 30 }, ledgerUnits: 120 },
+      { job: { status: "expired", heldUnits: 50, usedUnits: 20, overCapUnits: 0 }, ledgerUnits: 120 },
+    ]);
   });
 
   test("an id of another table or of none is no entry", async () => {

@@ -41,17 +41,19 @@ test("a link is made and clicked, and the click arrives with the reason why it w
     .getByRole("row", { name: /Program/ })
     .getByRole("button", { name: "Why?" })
     .click();
-  const why = page.getByRole("dialog", { name: "Why was this billed?" });
-  await expect(why.getByText("Not billed", { exact: true })).toBeVisible();
-  await expect(why.getByText(/A program asked for it, so it does not count/)).toBeVisible();
+  const whyNot = page.getByRole("dialog", { name: "Why was this not billed?" });
+  await expect(whyNot.getByText("Not billed", { exact: true })).toBeVisible();
+  await expect(whyNot.getByText(/A program asked for it, so it does not count/)).toBeVisible();
+  await expect(whyNot.getByText(/^It adds 0 to the meter "clicks"/)).toBeVisible();
   await page.keyboard.press("Escape");
-  await expect(why).toBeHidden();
+  await expect(whyNot).toBeHidden();
 
   await open(page, "Entries");
   await expect(clicks.getByRole("row")).toHaveCount(2);
   await clicks.getByRole("button", { name: "Why?" }).click();
-  await expect(why.getByText("Billed: 1 unit")).toBeVisible();
-  await expect(why.getByText("The link's cap is 1 unit; 1 are billed.")).toBeVisible();
+  const why = page.getByRole("dialog", { name: "Why was this billed?" });
+  await expect(why.getByText("Billed: 1 click")).toBeVisible();
+  await expect(why.getByText("The link's cap is 1 click; 1 is billed.")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByLabel("Also what was not billed").check();
   await expect(clicks.getByRole("row")).toHaveCount(3);

@@ -10,6 +10,8 @@ const facts = (origin: EntryOrigin, units: number, change: Partial<WhyFacts> = {
   meter: { accountId: "acc", agreementId: "agreement_1", feature: "clicks", cycle: "2026-10" },
   cycle: cycleAt(Date.parse("2026-10-20T15:29:00Z"), AT),
   cap: null,
+  job: null,
+  ledgerUnits: 8_460,
   confirmed: { totalUnits: 8_457, atMs: AT + 60_000 },
   ...change,
 });
@@ -23,14 +25,19 @@ const click = (change: Partial<Extract<EntryOrigin, { kind: "click" }>> = {}): E
 
 test("a billed click tells its class, rule, instant, meter, cycle, cap and report", () => {
   expect(whyText(facts(click(), 1, { cap: { capUnits: 1_000, billedUnits: 12 } }), formatTime)).toEqual({
-    title: "Billed: 1 unit",
+    title: "Billed: 1 click",
     reasons: [
       "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. Rule: no rule against it.",
-      "The link's cap is 1,000 units; 12 are billed.",
+      "The link's cap is 1,000 clicks; 12 are billed.",
       'It is in the meter "clicks" under agreement agreement_1, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
-      "The provider last confirmed 8,457 units for this meter, on 2026-11-19T12:01.",
+      "The provider last confirmed 8,457 clicks for this meter, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
     ],
   });
+});
+
+test("one click that is billed is said in the singular", () => {
+  const { reasons } = whyText(facts(click(), 1, { cap: { capUnits: 1, billedUnits: 1 } }), formatTime);
+  expect(reasons[1]).toBe("The link's cap is 1 click; 1 is billed.");
 });
 
 test.each([
@@ -44,20 +51,49 @@ test.each([
   expect(title).toBe("Not billed");
   expect(reasons[0]).toContain(text);
   expect(reasons[0]).toContain(`Rule: ${rule}.`);
+  expect(reasons[1]).toMatch(/^It adds 0 to the meter "clicks" under agreement agreement_1, cycle 2026-10:/);
+});
+
+const jobOrigin: EntryOrigin = { kind: "job", jobKey: "job-1", budgetCycle: "2026-10" };
+const tokens = { accountId: "acc", agreementId: "agreement_1", feature: "tokens", cycle: "2026-10" };
+
+test.each([
+  ["completed", "Job job-1 was completed on 2026-11-19T12:00."],
+  ["failed", "Job job-1 failed on 2026-11-19T12:00; what it had used until then is charged."],
+  ["cancelled", "Job job-1 was cancelled on 2026-11-19T12:00; what it had used until then is charged."],
+  [
+    "expired",
+    "Job job-1 was still running when its lease ended; it was settled on 2026-11-19T12:00 at what had been charged.",
+  ],
+] as const)("a job that is %s tells how it ended, and what it held, used and gave back", (status, end) => {
+  const job = { status, heldUnits: 40_000, usedUnits: 31_200, overCapUnits: 0 };
+  const why = whyText(facts(jobOrigin, 31_200, { job, meter: tokens, ledgerUnits: 31_200 }), formatTime);
+  expect(why.title).toBe("Billed: 31,200 tokens");
+  expect(why.reasons[0]).toBe(
+    `${end} It held 40,000 tokens, used 31,200 and returned 8,800. Its hold was in cycle 2026-10.`,
+  );
+  expect(why.reasons.at(-1)).toContain("Its total in the ledger is 31,200 tokens.");
+});
+
+test("a capped job also tells what it wanted beyond its hold", () => {
+  const job = { status: "capped", heldUnits: 1_500, usedUnits: 1_500, overCapUnits: 300 } as const;
+  const { reasons } = whyText(facts(jobOrigin, 1_500, { job, meter: tokens }), formatTime);
+  expect(reasons[0]).toBe(
+    "Job job-1 was stopped at the end of its hold on 2026-11-19T12:00. It held 1,500 tokens, used 1,500 and " +
+      "returned 0. It wanted 300 more; the hold cut that off. Its hold was in cycle 2026-10.",
+  );
+});
+
+test("the entry of a job needs the facts of that job", () => {
+  expect(() => whyText(facts(jobOrigin, 1), formatTime)).toThrow("no facts of job job-1");
 });
 
 test.each([
-  [
-    { kind: "job", jobKey: "job-1", budgetCycle: "2026-10" },
-    31_200,
-    "Billed: 31,200 units",
-    "Job job-1 was settled",
-  ],
-  [{ kind: "move", correctsEntryId: "e1" }, -1, "Correction: 1 unit less", "together they add nothing"],
-  [{ kind: "move", correctsEntryId: "e1" }, 1, "Correction: 1 unit more", "together they add nothing"],
-  [{ kind: "take_back", correctsEntryId: "e1" }, -2, "Correction: 2 units less", "Entry e1 of"],
-  [{ kind: "carry_over", reviewId: "r1" }, 5, "Correction: 5 units more", "Review r1 carried"],
-  [{ kind: "write_off", reviewId: "r1" }, -5, "Correction: 5 units less", "Review r1 wrote"],
+  [{ kind: "move", correctsEntryId: "e1" }, -1, "Correction: 1 click less", "together they add nothing"],
+  [{ kind: "move", correctsEntryId: "e1" }, 1, "Correction: 1 click more", "together they add nothing"],
+  [{ kind: "take_back", correctsEntryId: "e1" }, -2, "Correction: 2 clicks less", "Entry e1 of"],
+  [{ kind: "carry_over", reviewId: "r1" }, 5, "Correction: 5 clicks more", "Review r1 carried"],
+  [{ kind: "write_off", reviewId: "r1" }, -5, "Correction: 5 clicks less", "Review r1 wrote"],
 ] as const)("%j of %i units", (origin, units, title, text) => {
   const why = whyText(facts(origin, units), formatTime);
   expect(why.title).toBe(title);
@@ -68,9 +104,9 @@ test("without an agreement, or before a report, it says so", () => {
   const meter = { accountId: "acc", agreementId: null, feature: "clicks", cycle: "2026-10" };
   expect(whyText(facts(click(), 1, { meter }), formatTime).reasons.slice(-2)).toEqual([
     'It is in the meter "clicks" with no agreement in force, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
-    "Nothing of this meter is sent to the provider.",
+    "Nothing of this meter is sent to the provider. Its total in the ledger is 8,460 clicks.",
   ]);
   expect(whyText(facts(click(), 1, { confirmed: null }), formatTime).reasons.at(-1)).toBe(
-    "No total of this meter has been confirmed by the provider yet.",
+    "No total of this meter has been confirmed by the provider yet. Its total in the ledger is 8,460 clicks.",
   );
 });

@@ -163,12 +163,15 @@ test("why: the words name the click, the rule, the meter and the report, in UTC"
   const facts = {
     cycle: { name: "2026-10", startMs: Date.UTC(2026, 9, 20, 15, 29), endMs: Date.UTC(2026, 10, 20, 15, 29) },
     cap: { capUnits: 5000, billedUnits: 1 },
+    job: null,
+    ledgerUnits: 8460,
     confirmed: { totalUnits: 8457, atMs: Date.UTC(2026, 9, 21) },
   };
   api.convex.on("entries:why", { value: { entry, facts } });
   const { json } = await api.call(`/usage/entries/${entry.id}`);
-  expect(json.why.title).toBe("Billed: 1 unit");
+  expect(json.why.title).toBe("Billed: 1 click");
   expect(json.why.reasons.join(" ")).toContain("2026-10-20 15:29:00 UTC");
-  expect(json.why.reasons.join(" ")).toContain("8,457 units");
+  expect(json.why.reasons.join(" ")).toContain("8,457 clicks");
+  expect(json.why.reasons.join(" ")).toContain("8,460 clicks");
   expect(json.cap).toEqual(facts.cap);
 });

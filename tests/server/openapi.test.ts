@@ -132,7 +132,7 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   killRunner: { job },
   getUsage: usage,
   listEntries: entryPage,
-  getEntry: { entry, ...entryFacts, why: { title: "Billed: 1 unit", reasons: [] } },
+  getEntry: { entry, ...entryFacts, why: { title: "Billed: 1 click", reasons: [] } },
   createLink: { link },
   listLinks: { links: [link], cursor: "next" },
   getLink: { link },

@@ -10,10 +10,14 @@ import { Dialog } from "../../components/dialog.tsx";
 import { formatInstant } from "../../components/format.ts";
 import { Loading } from "../../components/states.tsx";
 
-/** "Why was this billed": from the row to the bill, in sentences, and the facts behind them. */
+/** "Why was this billed", or was not: from the row to the bill, in sentences, and the facts behind them. */
 export function WhyDialog(props: { entry: EntryView | null; isOpen: boolean; onClose: () => void }) {
   return (
-    <Dialog isOpen={props.isOpen} onClose={props.onClose} title="Why was this billed?">
+    <Dialog
+      isOpen={props.isOpen}
+      onClose={props.onClose}
+      title={props.entry?.units === 0 ? "Why was this not billed?" : "Why was this billed?"}
+    >
       {props.entry !== null && <Why entryId={props.entry.id} />}
     </Dialog>
   );

@@ -241,13 +241,23 @@ export const entryAnswer = z.object({
     .object({ capUnits: z.number().int(), billedUnits: z.number().int() })
     .nullable()
     .describe("The cap of the link, and the clicks billed on it in all"),
+  job: z
+    .object({
+      status: jobStatus.exclude(["running"]),
+      heldUnits: z.number().int(),
+      usedUnits: z.number().int(),
+      overCapUnits: z.number().int(),
+    })
+    .nullable()
+    .describe("How the job of this row ended; null for a row of no job"),
+  ledgerUnits: z.number().int().describe("The total of its meter in the ledger now"),
   confirmed: z
     .object({ totalUnits: z.number().int(), atMs: z.number() })
     .nullable()
     .describe("The last total of its meter that the provider is known to have"),
   why: z
     .object({ title: z.string(), reasons: z.array(z.string()) })
-    .describe("Why it was billed, in words, with times in UTC"),
+    .describe("Why it was billed, or was not, in words, with times in UTC"),
 });
 export const linkOwner = z.object({ accountId: z.string(), linkId: z.string() });
 export const accountAnswer = z.object({ account });

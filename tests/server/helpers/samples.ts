@@ -105,7 +105,7 @@ export const entryPage = {
   cursor: null,
 };
 
-export const entryFacts = { cycle: entryPage.cycle, cap: null, confirmed: null };
+export const entryFacts = { cycle: entryPage.cycle, cap: null, job: null, ledgerUnits: 1, confirmed: null };
 
 export const estimate = {
   kind: "default",
