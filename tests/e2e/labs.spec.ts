@@ -36,14 +36,14 @@ test("S1, S2: the lab runs both sides, and its figures say what the plain check 
   await page.getByRole("button", { name: "To the end" }).click();
 
   await expect(figureOf(page, "Plain check", "Started")).toHaveText("5 of 5");
-  await expect(figureOf(page, "Plain check", "Spent")).toHaveText("200,000");
+  await expect(figureOf(page, "Plain check", "Spent so far")).toHaveText("200,000");
   await expect(figureOf(page, "Plain check", "Over the limit")).toHaveText("100,000");
   await expect(
     page.getByRole("region", { name: "Plain check" }).getByText("100,000 over the limit", { exact: true }),
   ).toBeVisible();
   await expect(figureOf(page, "Hold", "Started")).toHaveText("2 of 5");
   await expect(figureOf(page, "Hold", "Refused")).toHaveText("3");
-  await expect(figureOf(page, "Hold", "Spent")).toHaveText("80,000");
+  await expect(figureOf(page, "Hold", "Spent so far")).toHaveText("80,000");
   await expect(figureOf(page, "Hold", "Over the limit")).toHaveText("0");
   const lanes = page.getByRole("list", { name: "Jobs of the hold" });
   await expect(lanes.getByText("read 20,000 free, needs 40,000")).toHaveCount(3);
@@ -59,17 +59,22 @@ test("S1, S2: the lab runs both sides, and its figures say what the plain check 
   await expect(
     page.getByText("Hold, job 1: reads 100,000 free and sets 40,000 aside, in one step.").first(),
   ).toBeVisible();
-  await expect(figureOf(page, "Hold", "Held")).toHaveText("40,000");
+  await expect(figureOf(page, "Hold", "Held, not spent yet")).toHaveText("40,000");
+  await expect(
+    page
+      .getByRole("region", { name: "Hold", exact: true })
+      .getByText("Of what is held: 0 spent so far, 40,000 not spent yet"),
+  ).toBeVisible();
   await page.keyboard.press("ArrowLeft");
   await expect(figureOf(page, "Hold", "Started")).toHaveText("0 of 5");
 
   // Played by itself, at once.
   await page.getByLabel("Speed").selectOption("instant");
   await page.getByRole("button", { name: "Play", exact: true }).click();
-  await expect(figureOf(page, "Plain check", "Spent")).toHaveText("200,000");
+  await expect(figureOf(page, "Plain check", "Spent so far")).toHaveText("200,000");
   await page.getByLabel("Speed").selectOption("normal");
   await expect(page.getByRole("button", { name: "Replay" })).toBeVisible();
-  await expect(figureOf(page, "Plain check", "Spent")).toHaveText("200,000");
+  await expect(figureOf(page, "Plain check", "Spent so far")).toHaveText("200,000");
   expect(errors).toEqual([]);
 });
 
@@ -89,15 +94,15 @@ test("the lab takes other numbers, says what is wrong with some, and opens a pas
   await page.getByLabel("Limit", { exact: true }).fill("1000");
   await runLab(page);
   await expect(figureOf(page, "Plain check", "Over the limit")).toHaveText("200");
-  await expect(figureOf(page, "Hold", "Spent")).toHaveText("900");
+  await expect(figureOf(page, "Hold", "Spent so far")).toHaveText("900");
 
   await page.getByRole("button", { name: /^Room for exactly ten/ }).click();
   await runLab(page);
   await expect(figureOf(page, "Plain check", "Over the limit")).toHaveText("50,000");
   await expect(figureOf(page, "Hold", "Started")).toHaveText("10 of 20");
-  await expect(figureOf(page, "Hold", "Spent")).toHaveText("50,000");
+  await expect(figureOf(page, "Hold", "Spent so far")).toHaveText("50,000");
   await page.getByRole("button", { name: "Open the run of 4 × 300" }).first().click();
-  await expect(figureOf(page, "Hold", "Spent")).toHaveText("900");
+  await expect(figureOf(page, "Hold", "Spent so far")).toHaveText("900");
 });
 
 test("S10, S11: the Engine Room ends with 2,950 beside 500, and shuffled the pipeline ends the same", async ({

@@ -16,7 +16,7 @@ type Form = Readonly<Record<keyof LabNumbers, string>>;
 const PRESETS: readonly { readonly name: string; readonly about: string; readonly form: Form }[] = [
   {
     name: "Two fit, five ask",
-    about: "S1, S2: 5 jobs of 40,000 against 100,000",
+    about: "5 jobs of 40,000 against 100,000",
     form: { jobs: "5", units: "40000", limitUnits: "100000", steps: "4", stepMs: "100" },
   },
   {

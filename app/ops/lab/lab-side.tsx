@@ -27,6 +27,8 @@ export function LabSidePanel(props: {
   const overUnits = Math.max(0, spentUnits - limitUnits);
   const isPlain = side === "plain";
   const aside = isPlain ? 0 : Math.max(0, countedUnits + heldUnits - spentUnits);
+  // Spent by jobs that still run: on the plain side in nobody's count, on the other part of what is held.
+  const runningUnits = Math.max(0, spentUnits - countedUnits);
   const freeUnits = Math.max(0, limitUnits - countedUnits - heldUnits);
   const label = isPlain
     ? `${formatUnits(spentUnits)} spent against a limit of ${formatUnits(limitUnits)}`
@@ -51,16 +53,21 @@ export function LabSidePanel(props: {
           {formatUnits(countedUnits)} used{!isPlain && `, ${formatUnits(heldUnits)} held`},{" "}
           {formatUnits(freeUnits)} free
         </span>
+        <span className="block tabular-nums">
+          {isPlain
+            ? `Not seen: ${formatUnits(runningUnits)} that running jobs have spent so far`
+            : `Of what is held: ${formatUnits(runningUnits)} spent so far, ${formatUnits(aside)} not spent yet`}
+        </span>
       </p>
       <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3">
         <Figure name="Started">
           {formatUnits(state.started)} of {formatUnits(jobs)}
         </Figure>
         <Figure name="Refused">{formatUnits(state.refused)}</Figure>
-        <Figure name="Held" mark={<MeterMark look="held" />}>
+        <Figure name="Held, not spent yet" mark={<MeterMark look="held" />}>
           {formatUnits(aside)}
         </Figure>
-        <Figure name="Spent" mark={<MeterMark look="used" />}>
+        <Figure name="Spent so far" mark={<MeterMark look="used" />}>
           {formatUnits(spentUnits)}
         </Figure>
         <Figure name="Over the limit" mark={<MeterMark look="over" />}>
