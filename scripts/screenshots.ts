@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { type BrowserContextOptions, chromium, type Page } from "@playwright/test";
 import config from "../playwright.config.ts";
 import { fillJob, open, signUp, startJob } from "../tests/e2e/stack.ts";
-import { runMain } from "./support/cli.mjs";
+import { helpText, parseOptions, runMain } from "./support/cli.mjs";
 import { ROOT } from "./support/root.ts";
 import { startTempStack, type TempStack } from "./support/temp-stack.ts";
 import { withTempFolder } from "./support/temp-engine.ts";
+
+const USAGE = `npm run screenshots: starts the product and does what a new user does, in a browser.
+Writes the pictures of README.md over those in docs/screenshots.`;
 
 const FOLDER = join(ROOT, "docs/screenshots");
 const DESKTOP = { width: 1280, height: 800 };
@@ -16,7 +19,11 @@ const PHONE = { width: 390, height: 844 };
 /** Charts and live rows have arrived, and nothing moves any more. */
 const SETTLE_MS = 1_500;
 
-await runMain("screenshots", async () => {
+await runMain("screenshots", async (argv) => {
+  if (parseOptions({}, argv).help) {
+    console.log(helpText(USAGE, {}));
+    return 0;
+  }
   mkdirSync(FOLDER, { recursive: true });
   await withTempFolder(async (folder) => {
     const stack = await startTempStack(join(folder, "data"));

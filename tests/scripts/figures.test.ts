@@ -40,3 +40,19 @@ test("the landing page quotes the newest saved run of the reconcile bench", () =
     seconds: Math.round(saved?.figures["1,000,000 rows"]?.seconds ?? Number.NaN),
   });
 });
+
+/** Both write over files of the repository, so a look at the help must not start them. */
+test.each(["figures", "screenshots"])(
+  "%s has a help text and refuses what it does not know, and writes nothing",
+  async (name) => {
+    const script = ["--import", "tsx", `scripts/${name}.ts`];
+    const help = await runScript([...script, "--help"]);
+    expect(help).toMatchObject({ status: 0, stderr: "" });
+    expect(help.stdout).toMatch(new RegExp(`^npm run ${name}: .*\nWrites `));
+    expect(help.stdout).not.toContain("written:");
+    const unknown = await runScript([...script, "--hlep"]);
+    expect(unknown).toMatchObject({ status: 2, stdout: "" });
+    expect(unknown.stderr).toBe(`${name}: unknown option --hlep (--help lists them)\n`);
+  },
+  TIMEOUT_MS,
+);
