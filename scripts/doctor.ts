@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { createProbe } from "../lib/doctor/probe.ts";
-import { type Step, stepText, summarize } from "../lib/doctor/report.ts";
+import { skipped, type Step, stepText, summarize } from "../lib/doctor/report.ts";
 import { runDoctor } from "../lib/doctor/run.ts";
+import { isLocalOnly } from "../lib/doctor/variables.ts";
 import { CliError, helpText, parseOptions, runMain } from "./support/cli.mjs";
 
 const OPTIONS = {
@@ -16,7 +17,11 @@ const OPTIONS = {
 } as const;
 
 const USAGE = `npm run doctor -- [options]: checks a tenant and a deployment before people use them.
-Reads KINDE_* and CONVEX_URL as npm start does. Ends with 1 when a step failed.`;
+Reads KINDE_* and CONVEX_URL as npm start does. Ends with 1 when a step failed.
+Without any of them the installation is local, with the Kinde emulator, and nothing has to be checked.`;
+
+const LOCAL =
+  "neither KINDE_* nor CONVEX_URL is set: this installation is local, with the Kinde emulator, and needs no check";
 
 async function main(argv: string[]): Promise<number> {
   const options = parseOptions(OPTIONS, argv);
@@ -25,6 +30,11 @@ async function main(argv: string[]): Promise<number> {
     return 0;
   }
   const env = withFile(process.env, options["env-file"]);
+  if (options["env-file"] === undefined && isLocalOnly(env)) {
+    const steps: Step[] = [{ name: "tenant and deployment", ...skipped(LOCAL) }];
+    console.log(options.json ? JSON.stringify({ ...summarize(steps), steps }, null, 2) : sentence(LOCAL));
+    return 0;
+  }
   const dataDir = resolve(options["data-dir"]);
   const onStep = (step: Step) => {
     if (!options.json) console.log(stepText(step));
@@ -42,6 +52,8 @@ async function main(argv: string[]): Promise<number> {
   else console.log(`\n${summary.ok} ok, ${summary.failed} failed, ${summary.skipped} skipped`);
   return summary.failed === 0 ? 0 : 1;
 }
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 type Environment = Record<string, string | undefined>;
 

@@ -36,6 +36,14 @@ export function variableSteps(env: Environment): Step[] {
   return steps;
 }
 
+/**
+ * Whether neither a tenant nor a deployment is named, nor anything of a tenant: npm start brings the emulator and
+ * local-convex itself then, and there is nothing of anybody else to check.
+ */
+export function isLocalOnly(env: Environment): boolean {
+  return Object.keys(withoutEmpty(env)).every((name) => !Object.hasOwn(SOURCES, name));
+}
+
 /** Whether a variable is set and of a usable form, so that what depends on it can be tried. */
 export function isUsable(steps: readonly Step[], env: Environment, variable: string): boolean {
   return (

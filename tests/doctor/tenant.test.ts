@@ -6,7 +6,7 @@ import type { Step } from "../../lib/doctor/report.ts";
 import type { Catalogue } from "../../lib/kinde/emulator/catalogue.ts";
 import { withTempFolder } from "../../scripts/support/temp-engine.ts";
 import { addCustomer, control, machine } from "../kinde/emulator/calls.ts";
-import { openEmulator } from "../kinde/emulator/emulator-server.ts";
+import { EMULATOR_ENV, openEmulator } from "../kinde/emulator/emulator-server.ts";
 import { examine, examineAsProcess } from "./doctor-run.ts";
 import { healthySite, standIn, tenantWith } from "./stand-in-server.ts";
 
@@ -91,6 +91,38 @@ describe("a tenant that is right", () => {
       expect(stdout).toMatch(/^ok +issuer +http/m);
       expect(stdout).toMatch(/^ +next: /m);
       expect(stdout).toMatch(/\d+ ok, \d+ failed, \d+ skipped\n$/);
+    });
+  });
+});
+
+describe("a local installation", () => {
+  const args = ["--data-dir", "/nowhere"];
+  const noTenant = Object.fromEntries(Object.keys(EMULATOR_ENV).map((name) => [name, ""]));
+
+  test("needs no check, and one line says so", async () => {
+    const { status, stdout } = await examineAsProcess(noTenant, args);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^Neither KINDE_\* nor CONVEX_URL is set: .* needs no check\.\n$/);
+  });
+
+  test("is a skipped step in JSON", async () => {
+    const { status, stdout } = await examineAsProcess(noTenant, [...args, "--json"]);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: 0, failed: 0, skipped: 1, steps: [{ kind: "skipped" }] });
+  });
+
+  test("is none once a part of a tenant is named", async () => {
+    const { status, stdout } = await examineAsProcess({ ...noTenant, KINDE_CLIENT_ID: "web" }, args);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^failed +KINDE_ISSUER_URL /m);
+  });
+
+  test("is none once a file of variables is given: an empty one is checked", async () => {
+    await withTempFolder(async (folder) => {
+      const file = join(folder, "empty.env");
+      writeFileSync(file, "");
+      const { status } = await examineAsProcess(noTenant, [...args, "--env-file", file]);
+      expect(status).toBe(1);
     });
   });
 });
