@@ -71,6 +71,7 @@ export const look = internalQuery({
   args: { meterId: v.id("meters") },
   returns: v.object({
     target: meterTargetValidator,
+    accountName: v.string(),
     version: v.number(),
     isBusy: v.boolean(),
     isClosed: v.boolean(),
@@ -81,7 +82,8 @@ export const look = internalQuery({
     const state = lapsed(await reportStateOf(ctx, meterId), nowMs);
     const target = await meterTarget(ctx, meter, account);
     const isClosed = nowMs >= target.closesAtMs;
-    return { target, version: state.version, isBusy: state.pending !== null, isClosed };
+    const isBusy = state.pending !== null;
+    return { target, accountName: account.name, version: state.version, isBusy, isClosed };
   },
 });
 

@@ -33,6 +33,7 @@ const LISTED_MAX = 500;
 
 const meterResultValidator = v.object({
   meterId: v.id("meters"),
+  accountName: v.string(),
   feature: v.string(),
   cycle: v.string(),
   agreementId: v.union(v.string(), v.null()),
@@ -126,6 +127,7 @@ function statusOf({ counts }: Run): "good" | "failed" {
 
 interface Look {
   target: MeterTarget;
+  accountName: string;
   version: number;
   isBusy: boolean;
   isClosed: boolean;
@@ -170,7 +172,7 @@ class Run {
       const look: Look = await this.ctx.runQuery(internal.reconcile.look, { meterId });
       if (look.target.agreementId === null) return this.add("unmetered");
       const result = look.isBusy ? null : await this.judge(look, checked);
-      if (result !== null) return this.note(look.target, result);
+      if (result !== null) return this.note(look, result);
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
     }
     throw new Error("somebody else kept sending to it");
@@ -205,7 +207,7 @@ class Run {
     return await this.ctx.runMutation(internal.reconcile.settleRepair, args);
   }
 
-  private note(target: MeterTarget, result: Result): void {
+  private note({ target, accountName }: Look, result: Result): void {
     const { ledgerUnits, sentUnits, readBackUnits, verdict, status, cause, error } = result;
     this.add("meters");
     this.add(verdict);
@@ -215,7 +217,8 @@ class Run {
     if (this.meters.length >= LISTED_MAX || (this.onProgress !== null && status === "proven")) return;
     const { meterId, feature, cycle, agreementId } = target;
     const numbers = { ledgerUnits, sentUnits, meterUnits: result.providerUnits, readBackUnits };
-    this.meters.push({ meterId, feature, cycle, agreementId, ...numbers, verdict, status, cause, error });
+    const identity = { meterId, accountName, feature, cycle, agreementId };
+    this.meters.push({ ...identity, ...numbers, verdict, status, cause, error });
   }
 
   private add(name: string, count = 1): void {

@@ -24,6 +24,7 @@ export interface EvidenceRow extends StoredRow {
 }
 
 export interface MeterResult {
+  readonly accountName: string;
   readonly feature: string;
   readonly cycle: string;
   readonly agreementId: string | null;

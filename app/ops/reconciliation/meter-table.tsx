@@ -7,7 +7,13 @@ import { ButtonLink } from "../../components/button.tsx";
 import { formatUnits } from "../../components/format.ts";
 import { type Column, Table } from "../../components/table.tsx";
 import { Ago } from "../../components/time.tsx";
-import { differenceTone, formatDifference, STANDING_NAMES, STANDING_REASONS } from "./words.ts";
+import {
+  agreementMark,
+  differenceTone,
+  formatDifference,
+  STANDING_NAMES,
+  STANDING_REASONS,
+} from "./words.ts";
 
 export type MeterAccount = FunctionReturnType<typeof api.screensReconciliation.accounts>["accounts"][number];
 export type MeterView = MeterAccount["meters"][number];
@@ -31,11 +37,15 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     name: "Meter",
-    cell: ({ meter }) => (
-      <span title={meter.agreementId ?? "no agreement"}>
-        {meter.feature} <span className="block text-xs whitespace-nowrap text-muted">{meter.cycle}</span>
-      </span>
-    ),
+    cell: ({ account, meter }) => {
+      const mark = agreementMark(meter, account.meters);
+      return (
+        <span title={meter.agreementId ?? "no agreement"}>
+          {meter.feature} <span className="block text-xs whitespace-nowrap text-muted">{meter.cycle}</span>
+          {mark !== null && <span className="block text-xs whitespace-nowrap text-muted">{mark}</span>}
+        </span>
+      );
+    },
   },
   {
     name: "Provider",

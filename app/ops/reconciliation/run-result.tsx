@@ -2,7 +2,7 @@ import type { FunctionReturnType } from "convex/server";
 import type { api } from "../../../convex/_generated/api";
 import { formatUnits } from "../../components/format.ts";
 import { Notice } from "../../components/notice.tsx";
-import { describeCounts } from "./words.ts";
+import { agreementMark, describeCounts } from "./words.ts";
 
 export type Ran = Extract<FunctionReturnType<typeof api.ops.reconcile>, { kind: "ran" }>;
 type Meter = Ran["meters"][number];
@@ -28,7 +28,7 @@ export function RunResult({ ran: { status, counts, meters } }: { ran: Ran }) {
       {news.length > 0 && (
         <ul className="mt-2 flex list-disc flex-col gap-1 pl-4">
           {news.slice(0, LISTED).map((meter) => (
-            <li key={meter.meterId}>{describeMeter(meter)}</li>
+            <li key={meter.meterId}>{describeMeter(meter, meters)}</li>
           ))}
         </ul>
       )}
@@ -37,17 +37,15 @@ export function RunResult({ ran: { status, counts, meters } }: { ran: Ran }) {
   );
 }
 
-function describeMeter({
-  feature,
-  cycle,
-  meterUnits,
-  ledgerUnits,
-  readBackUnits,
-  status,
-  error,
-}: Meter): string {
+function describeMeter(meter: Meter, all: readonly Meter[]): string {
+  const { accountName, feature, cycle, meterUnits, ledgerUnits, readBackUnits, status, error } = meter;
+  const mark = agreementMark(
+    meter,
+    all.filter((other) => other.accountName === accountName),
+  );
+  const name = `${accountName}, ${feature} ${cycle}${mark === null ? "" : ` (${mark})`}`;
   const showed = meterUnits === null ? "could not be read" : `showed ${formatUnits(meterUnits)}`;
-  const what = `${feature} ${cycle}: the meter ${showed}, the ledger ${formatUnits(ledgerUnits)}`;
+  const what = `${name}: the meter ${showed}, the ledger ${formatUnits(ledgerUnits)}`;
   if (status === "repaired_and_confirmed") {
     return `${what}. ${formatUnits(ledgerUnits)} was written and ${formatUnits(readBackUnits ?? ledgerUnits)} read back.`;
   }

@@ -5,6 +5,12 @@ import { formatUnits } from "../../components/format.ts";
 
 /** The words of the reconciliation screens. */
 
+interface MeterName {
+  readonly feature: string;
+  readonly cycle: string;
+  readonly agreementId: string | null;
+}
+
 export const STANDING_NAMES: Record<Standing, { name: string; tone: Tone }> = {
   proven: { name: "Proven", tone: "good" },
   repaired: { name: "Repaired", tone: "good" },
@@ -53,6 +59,20 @@ export const VERDICTS: Record<Verdict, string> = {
   closed_cycle_drift: "The cycle has closed, and closed meters are never written. A person decides.",
   unreadable: "Nothing can be said without a reading, so nothing is written.",
 };
+
+/** Enough of an agreement's id to tell two apart. */
+const AGREEMENT_CHARS = 6;
+
+/**
+ * "agreement …4f2a1c", where an account has more than one meter of this feature and cycle, as after a change of the plan;
+ * otherwise null.
+ */
+export function agreementMark(meter: MeterName, ofAccount: readonly MeterName[]): string | null {
+  const { feature, cycle, agreementId } = meter;
+  const alike = ofAccount.filter((other) => other.feature === feature && other.cycle === cycle);
+  if (alike.length < 2) return null;
+  return agreementId === null ? "no agreement" : `agreement …${agreementId.slice(-AGREEMENT_CHARS)}`;
+}
 
 /** With its sign, since less and more are different things here. */
 export function formatDifference(units: number): string {
