@@ -27,7 +27,7 @@ export default function SiteLayout({ children }: { children: ReactNode }) {
           <div className="flex items-center gap-1">
             <ThemeSwitch />
             <a href="/app" className={buttonClass("primary", "sm")}>
-              Sign in
+              Open the app
             </a>
           </div>
         </div>

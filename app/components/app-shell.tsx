@@ -1,4 +1,5 @@
-import { Anchor } from "lucide-react";
+import { Anchor, BookOpen } from "lucide-react";
+import Link from "next/link";
 import type { ReactNode } from "react";
 import { buttonClass } from "./button.tsx";
 import { ConnectionState } from "./connection-state.tsx";
@@ -28,6 +29,7 @@ export function AppShell(props: {
             </a>
             <div className="flex items-center gap-1 lg:hidden">
               <Areas {...props} />
+              <DocsLink />
               <ThemeSwitch />
               <SignOut />
             </div>
@@ -44,6 +46,7 @@ export function AppShell(props: {
                   <span className="block truncate text-xs text-muted">{props.email}</span>
                 )}
               </p>
+              <DocsLink />
               <ThemeSwitch />
               <SignOut />
             </div>
@@ -67,5 +70,22 @@ function Areas({ isOperator, current }: { isOperator: boolean; current: "app" | 
     <a href={href} className={buttonClass("secondary", "sm")}>
       {text}
     </a>
+  );
+}
+
+/** Left out where a phone is too narrow for it beside the rest. */
+function DocsLink() {
+  return (
+    <span className="max-[22rem]:hidden">
+      <Link
+        href="/docs"
+        prefetch={false}
+        aria-label="Docs"
+        title="Docs"
+        className={buttonClass("ghost", "sm")}
+      >
+        <BookOpen aria-hidden className="size-4" />
+      </Link>
+    </span>
   );
 }
