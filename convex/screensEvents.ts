@@ -15,7 +15,7 @@ const PAGE = 20;
 /** A page looks through this many rows at most; one with a filter may be short and still have a next one. */
 const ROWS_READ_MAX = 1_000;
 
-/** With the plan that the event named, once its fact is stored. */
+/** With the plan that the event is about, once its fact is stored. */
 const ownEventValidator = v.object({
   ...eventViewValidator.fields,
   planKey: v.union(v.string(), v.null()),
@@ -73,5 +73,16 @@ async function viewOwn(
           .query("planChanges")
           .withIndex("by_account_event", (q) => q.eq("accountId", accountId).eq("eventId", eventId))
           .first();
-  return { ...viewEvent(row), planKey: fact?.planKey ?? null };
+  return { ...viewEvent(row), planKey: fact === null ? null : await planOf(ctx, fact) };
+}
+
+/** The end of an agreement names only the agreement, so its plan is what the agreement was made for. */
+async function planOf(
+  ctx: Pick<QueryCtx, "db">,
+  { accountId, kind, planKey, agreementId }: Doc<"planChanges">,
+): Promise<string | null> {
+  if (kind !== "agreement_cancelled" || agreementId === null) return planKey;
+  const rows = ctx.db.query("agreements").withIndex("by_agreement", (q) => q.eq("agreementId", agreementId));
+  for await (const row of rows) if (row.accountId === accountId) return row.planKey;
+  return null;
 }

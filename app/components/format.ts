@@ -2,6 +2,10 @@
 
 export const formatUnits = (units: number): string => units.toLocaleString("en-US");
 
+/** "1 meter", "2 meters"; `many` where another word is not one with an s. */
+export const countOf = (count: number, one: string, many = `${one}s`): string =>
+  `${formatUnits(count)} ${count === 1 ? one : many}`;
+
 const DAY_AND_TIME: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" };
 
 /** An instant in the reader's own zone. Only after hydration: the server does not know that zone. */

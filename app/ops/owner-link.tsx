@@ -4,7 +4,7 @@ import { linkClass } from "../components/button.tsx";
 /** Whose a row is, with the way to the account; `none` where it is nobody's. */
 export function OwnerLink({
   account,
-  none = "nobody yet",
+  none = "no account",
 }: {
   account: { readonly id: string; readonly name: string } | null;
   none?: string;

@@ -7,7 +7,7 @@ import { HOUR_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
 import { PERIODIC_WORKERS, type WorkerName, workerState } from "../../lib/shared/periodic-workers.ts";
 import { Badge } from "../components/badge.tsx";
 import { linkClass } from "../components/button.tsx";
-import { formatDuration, formatUnits } from "../components/format.ts";
+import { countOf, formatDuration } from "../components/format.ts";
 import { Panel } from "../components/panel.tsx";
 import { Loading } from "../components/states.tsx";
 import { Ago } from "../components/time.tsx";
@@ -131,9 +131,20 @@ function State({ state, run }: { state: "ok" | "waiting" | "late"; run: Run | un
   return <Badge tone="good">{run?.status === "running" ? "running" : "good"}</Badge>;
 }
 
+/** Counts whose names are things; one of them has another name. The others are what was done to them. */
+const THINGS: Readonly<Record<string, readonly [string, string]>> = {
+  accounts: ["account", "accounts"],
+  batches: ["batch", "batches"],
+  budgets: ["budget", "budgets"],
+  errors: ["error", "errors"],
+  evidence: ["piece of evidence", "pieces of evidence"],
+  meters: ["meter", "meters"],
+  rows: ["row", "rows"],
+};
+
 /** What the last run counted; zeros are left out. */
 function countsText(counts: Readonly<Record<string, number>>): string {
   const told = Object.entries(counts).filter(([, count]) => count > 0);
   if (told.length === 0) return "";
-  return `: ${told.map(([name, count]) => `${formatUnits(count)} ${name}`).join(", ")}`;
+  return `: ${told.map(([name, count]) => countOf(count, ...(THINGS[name] ?? [name, name]))).join(", ")}`;
 }

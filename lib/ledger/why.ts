@@ -73,7 +73,7 @@ function originText(facts: WhyFacts, formatTime: (instantMs: number) => string):
   const time = formatTime(atMs);
   switch (origin.kind) {
     case "click":
-      return `A click on /${origin.code} on ${time}. ${CLASS_TEXTS[origin.class]} Rule: ${origin.rule}.`;
+      return `A click on /${origin.code} on ${time}. ${CLASS_TEXTS[origin.class]} ${ruleText(origin)}`;
     case "job":
       return jobText(origin, must(facts.job, `no facts of job ${origin.jobKey}`), facts.meter.feature, time);
     case "move":
@@ -116,6 +116,10 @@ const END_TEXTS: Record<EndedStatus, (time: string) => string> = {
   expired: (time) =>
     `was still running when its lease ended; it was settled on ${time} at what had been charged.`,
 };
+
+/** Of a click that counts no rule matched. */
+const ruleText = ({ class: kind, rule }: Extract<EntryOrigin, { kind: "click" }>): string =>
+  kind === "billable" ? "No rule speaks against it." : `Rule: ${rule}.`;
 
 const CLASS_TEXTS: Record<ClickClass, string> = {
   billable: "A person's browser asked for it, so it counts.",

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { HOUR_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
 import { type Backend, type Calls, createBackend, START_MS } from "../helpers/backend.ts";
-import { customerEvent, deliver, PRO, settle } from "../helpers/inbox.ts";
+import { customerEvent, deliver, FREE, PRO, settle } from "../helpers/inbox.ts";
 import { createTenant } from "../helpers/tenant.ts";
 
 interface Reminders {
@@ -114,6 +114,18 @@ describe("billing events of the screen", () => {
     expect(await ids({ text: "EVENT_PAID" })).toEqual(["customer.payment_succeeded"]);
     expect(await ids({ status: "ignored" })).toEqual([]);
     expect(await ids({}, stranger)).toEqual([]);
+  });
+
+  test("the end of an agreement tells the plan that it was for, not that of the newer one", async () => {
+    const old = { agreement_id: "agreement_old" };
+    const made = customerEvent("agreement_created", "event_old", AT(-1_000), { ...old, plan: { key: FREE } });
+    await deliver(backend, made);
+    await settle(backend);
+    await deliver(backend, customerEvent("agreement_cancelled", "event_end", AT(10), old));
+    await settle(backend);
+    expect((await list({ type: "customer.agreement_cancelled" })).events).toMatchObject([
+      { status: "applied", planKey: FREE },
+    ]);
   });
 
   test("one event has its body and receipts; another account's id is refused everywhere", async () => {

@@ -74,7 +74,9 @@ export function cameTo({ status, type, result, error, planKey }: EventView): str
 function didOf(type: string | null, planKey: string | null): string {
   if (planKey === null) return TYPES[type ?? ""]?.did ?? "Applied.";
   const plan = planName(planKey);
-  return type === "customer.agreement_created" ? `An agreement for ${plan}.` : `It set the plan ${plan}.`;
+  if (type === "customer.agreement_created") return `An agreement for ${plan}.`;
+  if (type === "customer.agreement_cancelled") return `The agreement for ${plan} is ended.`;
+  return `It set the plan ${plan}.`;
 }
 
 export const isSettled = ({ status }: Pick<EventView, "status">): boolean =>

@@ -1,7 +1,7 @@
 import type { EvidenceStatus, Verdict } from "../../../lib/ledger/reconcile.ts";
 import { isTrouble, type Standing } from "../../../lib/ledger/standing.ts";
 import type { Tone } from "../../components/badge.tsx";
-import { formatUnits } from "../../components/format.ts";
+import { countOf, formatUnits } from "../../components/format.ts";
 
 /** The words of the reconciliation screens. */
 
@@ -86,12 +86,10 @@ export function differenceTone(units: number, standing: Standing): string {
   return isTrouble(standing) ? "font-medium text-bad" : "text-muted";
 }
 
-const many = (count: number, one: string): string => `${formatUnits(count)} ${one}${count === 1 ? "" : "s"}`;
-
 /** What a run went through, and what came of it. */
 export function describeCounts(counts: Readonly<Record<string, number>>): { went: string; found: string } {
   const of = (name: string) => counts[name] ?? 0;
-  const went = `${many(of("accounts"), "account")}, ${many(of("meters"), "meter")}, ${many(of("rows"), "ledger row")}`;
+  const went = `${countOf(of("accounts"), "account")}, ${countOf(of("meters"), "meter")}, ${countOf(of("rows"), "ledger row")}`;
   const found = [
     [of("match"), "proven"],
     [of("repaired"), "repaired"],

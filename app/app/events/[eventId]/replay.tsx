@@ -56,6 +56,7 @@ export function Replay({ event }: { event: EventView }) {
         onClose={() => setIsAsking(false)}
         title="Replay this event?"
         confirm="Replay it"
+        cancel="Not now"
         look="primary"
         act={onConfirm}
       >
