@@ -1,14 +1,22 @@
 "use client";
 
-import { formatDuration, formatInstant } from "./format.ts";
-import { useNow } from "./use-now.ts";
+import { DAY_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
+import { formatDuration, formatInstant, formatInstantSeconds } from "./format.ts";
+import { useNow, useNowAs } from "./use-now.ts";
 
 /** Times as the reader's own zone and clock have them. All are empty until the page runs: the server knows neither. */
 
-/** An instant in the reader's zone. */
+/** An instant in the reader's zone: one of the last day with its seconds, an older one with them as a tooltip. */
 export function Instant({ ms }: { ms: number }) {
-  const isKnown = useNow() !== null;
-  return <time dateTime={new Date(ms).toISOString()}>{isKnown ? formatInstant(ms) : ""}</time>;
+  // The page's clock may be behind that of the server; a row that has just come is not to change its looks.
+  const isRecent = useNowAs((nowMs) => ms - nowMs < MINUTE_MS && nowMs - ms < DAY_MS);
+  const dateTime = new Date(ms).toISOString();
+  if (isRecent === null) return <time dateTime={dateTime} />;
+  return (
+    <time dateTime={dateTime} title={formatInstantSeconds(ms)}>
+      {isRecent ? formatInstantSeconds(ms) : formatInstant(ms)}
+    </time>
+  );
 }
 
 /** How long ago; the instant itself as a tooltip. */
@@ -17,7 +25,7 @@ export function Ago({ ms }: { ms: number }) {
   if (nowMs === null) return <time dateTime={new Date(ms).toISOString()} />;
   const ageMs = nowMs - ms;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={formatInstant(ms)}>
+    <time dateTime={new Date(ms).toISOString()} title={formatInstantSeconds(ms)}>
       {ageMs < 1000 ? "just now" : `${formatDuration(ageMs)} ago`}
     </time>
   );
