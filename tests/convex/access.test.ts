@@ -143,6 +143,15 @@ describe("operator", () => {
     await expect(backend.action("ops:audit", keys)).rejects.toEqual(failsWith("forbidden"));
   });
 
+  test("where no operator key is set nobody has it, not even the empty one", async () => {
+    await backend.close();
+    backend = await createBackend({ env: { HOLDFAST_OPERATOR_KEY_HASH: "" } });
+    for (const keyHash of ["", OPERATOR_KEY_HASH]) {
+      const keys = { serverSecret: SERVER_SECRET, keyHash };
+      await expect(backend.action("ops:audit", keys)).rejects.toEqual(failsWith("forbidden"));
+    }
+  });
+
   test("an operator's key is not an account's", async () => {
     const keys = { serverSecret: SERVER_SECRET, keyHash: OPERATOR_KEY_HASH };
     await expect(backend.query("gate:usage", keys)).rejects.toEqual(failsWith("unauthorized"));
