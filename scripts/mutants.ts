@@ -96,7 +96,8 @@ async function isSound(tree: Tree, mutants: readonly Mutant[]): Promise<boolean>
   const failing: string[] = [];
   for (const name of new Set(mutants.flatMap(({ tests }) => tests))) {
     const verdict = await tree.test(name);
-    if (verdict.kind === "failed") failing.push(`${name}: ${verdict.test}`);
+    if (verdict.kind !== "passed")
+      failing.push(`${name}: ${verdict.kind === "failed" ? verdict.test : "no end"}`);
   }
   for (const line of failing) console.log(`fails without a fault: ${line}`);
   if (failing.length === 0) console.log("all tests pass without a fault");
