@@ -18,7 +18,7 @@ import { placeOf } from "./catalogue.ts";
 import type { Mutant } from "./mutant.ts";
 
 /** A fault may make a test wait for ever, and then nothing says that it is the fault. */
-const FILE_MS_MAX = 300_000;
+const FILE_MS_MAX = 900_000;
 const SEED_MS_MAX = 120_000;
 const REPORT = "mutants-report.json";
 
