@@ -9,24 +9,17 @@ import { RUNNING_LISTED_MAX } from "../lib/gate/running";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { cycleAt } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
-import { admitJob, extendJob, previewJob } from "./admission";
+import { previewJob } from "./preview";
 import { accountMutation, accountQuery, refuse } from "./functions";
-import { chargeJob, heartbeatJob, settleJob } from "./jobEvents";
+import * as calls from "./gateCalls";
 import { findBudget, findJobsThatTellCost, findLimit, findOwnJob, nextCursor } from "./rows";
 import {
   afterArgs,
   jobStatusValidator,
   jobViewValidator,
-  leaseLostValidator,
   limitViewValidator,
-  notFoundValidator,
-  notRunningValidator,
-  refreshNeededValidator,
-  refreshPendingValidator,
   refusalValidator,
-  refusedValidator,
   requestArgs,
-  settleOutcomeValidator,
 } from "./validators";
 
 /** The gate as an account sees it: arguments and identity here, rules in lib/gate, writes beside this file. */
@@ -35,22 +28,13 @@ import {
 const LIST_ROWS_READ_MAX = 1_000;
 const LIST_LIMIT_MAX = 100;
 
-const admittedValidator = v.object({
-  kind: v.literal("admitted"),
-  job: jobViewValidator,
-  replayed: v.boolean(),
-  limit: limitViewValidator,
-});
+const WRITES = { scope: "jobs:write" } as const;
 
 export const admit = accountMutation({
-  scope: "jobs:write",
-  args: { key: v.string(), ...requestArgs },
-  returns: v.union(admittedValidator, refusedValidator, refreshNeededValidator, refreshPendingValidator),
-  handler: async (ctx, args) => {
-    const request = parseRequest(args);
-    if ("code" in request) return { kind: "refused" as const, refusal: request };
-    return await admitJob(ctx, ctx.principal.account, request, Date.now());
-  },
+  ...WRITES,
+  args: calls.admitArgs,
+  returns: calls.admitReturns,
+  handler: (ctx, args) => calls.admit(ctx, ctx.principal.account, args, Date.now()),
 });
 
 export const preview = accountQuery({
@@ -92,91 +76,31 @@ export const preview = accountQuery({
 });
 
 export const charge = accountMutation({
-  scope: "jobs:write",
-  args: { jobId: v.string(), step: v.number(), units: v.number(), fence: v.number() },
-  returns: v.union(
-    v.object({
-      kind: v.literal("charged"),
-      job: jobViewValidator,
-      chargedUnits: v.number(),
-      capped: v.boolean(),
-      replayed: v.boolean(),
-    }),
-    v.object({ kind: v.literal("step_conflict"), job: jobViewValidator, expectedStep: v.number() }),
-    leaseLostValidator,
-    notRunningValidator,
-    notFoundValidator,
-    refusedValidator,
-  ),
-  handler: async (ctx, { jobId, step, units, fence }) => {
-    const refusal = checkUnits("step", step, { minimum: 1 }) ?? checkUnits("units", units);
-    if (refusal !== null) return { kind: "refused" as const, refusal };
-    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
-    if (job === null) return { kind: "not_found" as const };
-    return await chargeJob(ctx, job, { step, units, fence }, Date.now());
-  },
+  ...WRITES,
+  args: calls.chargeArgs,
+  returns: calls.chargeReturns,
+  handler: (ctx, args) => calls.charge(ctx, ctx.principal.account, args, Date.now()),
 });
 
 export const heartbeat = accountMutation({
-  scope: "jobs:write",
-  args: { jobId: v.string(), fence: v.optional(v.number()), takeOver: v.optional(v.boolean()) },
-  returns: v.union(
-    v.object({ kind: v.literal("renewed"), job: jobViewValidator }),
-    leaseLostValidator,
-    notRunningValidator,
-    notFoundValidator,
-  ),
-  handler: async (ctx, { jobId, takeOver = false, fence }) => {
-    if (fence === undefined && !takeOver) refuse("invalid", "fence is needed unless takeOver is true");
-    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
-    if (job === null) return { kind: "not_found" as const };
-    return await heartbeatJob(ctx, job, { fence: fence ?? 0, takeOver }, Date.now());
-  },
+  ...WRITES,
+  args: calls.heartbeatArgs,
+  returns: calls.heartbeatReturns,
+  handler: (ctx, args) => calls.heartbeat(ctx, ctx.principal.account, args, Date.now()),
 });
 
 export const extend = accountMutation({
-  scope: "jobs:write",
-  args: { jobId: v.string(), units: v.number(), fence: v.number() },
-  returns: v.union(
-    v.object({ kind: v.literal("extended"), job: jobViewValidator }),
-    refusedValidator,
-    refreshNeededValidator,
-    refreshPendingValidator,
-    leaseLostValidator,
-    notRunningValidator,
-    notFoundValidator,
-  ),
-  handler: async (ctx, { jobId, units, fence }) => {
-    const refusal = checkUnits("units", units, { minimum: 1 });
-    if (refusal !== null) return { kind: "refused" as const, refusal };
-    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
-    if (job === null) return { kind: "not_found" as const };
-    return await extendJob(ctx, ctx.principal.account, job, { units, fence }, Date.now());
-  },
+  ...WRITES,
+  args: calls.extendArgs,
+  returns: calls.extendReturns,
+  handler: (ctx, args) => calls.extend(ctx, ctx.principal.account, args, Date.now()),
 });
 
 export const settle = accountMutation({
-  scope: "jobs:write",
-  args: {
-    jobId: v.string(),
-    outcome: settleOutcomeValidator,
-    usedUnits: v.optional(v.number()),
-    fence: v.optional(v.number()),
-  },
-  returns: v.union(
-    v.object({ kind: v.literal("settled"), job: jobViewValidator, replayed: v.boolean() }),
-    leaseLostValidator,
-    notFoundValidator,
-    refusedValidator,
-  ),
-  handler: async (ctx, { jobId, outcome, usedUnits, fence }) => {
-    const refusal = usedUnits === undefined ? null : checkUnits("usedUnits", usedUnits);
-    if (refusal !== null) return { kind: "refused" as const, refusal };
-    const job = await findOwnJob(ctx, ctx.principal.accountId, jobId);
-    if (job === null) return { kind: "not_found" as const };
-    const request = { outcome, usedUnits: usedUnits ?? 0, fence: fence ?? null };
-    return await settleJob(ctx, job, request, Date.now());
-  },
+  ...WRITES,
+  args: calls.settleArgs,
+  returns: calls.settleReturns,
+  handler: (ctx, args) => calls.settle(ctx, ctx.principal.account, args, Date.now()),
 });
 
 export const getJob = accountQuery({

@@ -54,6 +54,9 @@ export interface Budget {
   readonly heldUnits: number;
 }
 
+/** A cycle without a budget row. */
+export const NOTHING_YET: Budget = { usedUnits: 0, heldUnits: 0 };
+
 export type ProviderName = "fixed" | "kinde";
 
 /** A limit as an answer shows it. `limitUnits` null means unlimited. */

@@ -27,9 +27,9 @@ test("A11: every path that starts a job goes through the one insert of a job row
 });
 
 test("A11: the start sites are these", () => {
-  expect(filesWith(/\badmitJob\(/, ["convex"])).toEqual([
+  expect(filesWith(/\b(?:admitJob|openDesk)\(/, ["convex"])).toEqual([
     "convex/admission.ts",
-    "convex/gate.ts",
+    "convex/gateCalls.ts",
     "convex/labSteps.ts",
   ]);
 });

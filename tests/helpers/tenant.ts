@@ -1,4 +1,5 @@
-import type { AdmitAnswer, ExtendAnswer } from "../../convex/admission";
+import type { AdmitAnswer } from "../../convex/admission";
+import type { ExtendAnswer } from "../../convex/extension";
 import type { ChargeAnswer, HeartbeatAnswer, SettleAnswer } from "../../convex/jobEvents";
 import { runAdmission } from "../../lib/gate/admission-loop.ts";
 import type { JobView } from "../../lib/gate/job-view.ts";
