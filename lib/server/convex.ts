@@ -4,7 +4,7 @@ import { createBackendFetch, NoAnswerError } from "./backend-fetch.ts";
 import type { Answered, PublicFunction, Sent } from "./convex-functions.ts";
 
 /** Longest wait for a query or mutation: well over the second that conflict retries of the backend may take. */
-const CALL_TIMEOUT_MS = 10_000;
+export const CALL_TIMEOUT_MS = 10_000;
 /** Actions talk to the outside world and sweep in batches. */
 const ACTION_TIMEOUT_MS = 30_000;
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConvexGateway, type ConvexGateway } from "./convex.ts";
 import type { LogEvent, ServerDeps } from "./deps.ts";
+import { gatherGateCalls } from "./gate-batches.ts";
 import { readSessionToken } from "./session-token.ts";
 
 /** The configuration of the process is missing or unusable; `message` names the variable and never its value. */
@@ -20,7 +21,8 @@ export function processDeps(env: NodeJS.ProcessEnv = process.env): ServerDeps {
   const url = readVariable(env, "CONVEX_URL");
   const serverSecret = readVariable(env, "HOLDFAST_SERVER_SECRET");
   if (kept?.url !== url || kept.serverSecret !== serverSecret) {
-    kept = { url, serverSecret, gateway: createConvexGateway({ url, serverSecret }) };
+    const gateway = gatherGateCalls(createConvexGateway({ url, serverSecret }), Date.now);
+    kept = { url, serverSecret, gateway };
   }
   return {
     convex: kept.gateway,

@@ -39,7 +39,9 @@ export async function perform(scene: Scene, step: Step): Promise<void> {
   const chance = world.chance.fork(`step ${step.number}`);
   switch (step.what) {
     case "job":
-      return job(scene, step, chance);
+      return job(scene, chance.pick(scene.actors), `job-${step.number}`, chance);
+    case "job_burst":
+      return jobBurst(scene, step, chance);
     case "job_again":
       return jobAgain(scene, chance);
     case "clicks":
@@ -77,18 +79,28 @@ export async function perform(scene: Scene, step: Step): Promise<void> {
   }
 }
 
-async function job(scene: Scene, step: Step, chance: Chance): Promise<void> {
+async function job(scene: Scene, tenant: Tenant, key: string, chance: Chance): Promise<void> {
   const { world } = scene;
-  const tenant = chance.pick(scene.actors);
   const units = chance.strikes(0.2) ? chance.between(1, 9_000) : chance.between(1, 1_500);
   const request = {
-    key: `job-${step.number}`,
+    key,
     units,
     leaseMs: chance.between(10, 120) * 1_000,
     ...(chance.strikes(0.3) ? { acceptUnits: Math.ceil(units / 3) } : {}),
   };
   scene.requests.push({ tenant, request });
   await liveJob(world, tenant, request, chance);
+}
+
+const BURST_MAX = 10;
+
+async function jobBurst(scene: Scene, step: Step, chance: Chance): Promise<void> {
+  const tenant = chance.pick(scene.actors);
+  const keys = Array.from(
+    { length: chance.between(3, BURST_MAX) },
+    (_, index) => `job-${step.number}-${index}`,
+  );
+  await Promise.all(keys.map((key) => job(scene, tenant, key, chance.fork(key))));
 }
 
 async function jobAgain({ world, requests }: Scene, chance: Chance): Promise<void> {

@@ -13,7 +13,9 @@ export interface Step {
 
 const WEIGHTS = {
   /** A worker's whole life: admission, charges, extensions, an end; or it dies on the way. */
-  job: 34,
+  job: 30,
+  /** Several at once with one key, which the server gathers. */
+  job_burst: 5,
   /** A key that was used before, with the same request or another one. */
   job_again: 5,
   clicks: 22,

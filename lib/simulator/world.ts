@@ -91,7 +91,13 @@ export class World {
       onOpen: (engine) => this.checks.opened(engine),
       onCommit: (engine, written) => this.noteCommit(this.checks.committed(engine, written)),
     });
-    this.server = new Server(this.turns.machine(), this.deployment, this.faults, this.chance.fork("wire"));
+    this.server = new Server(
+      this.turns.machine(),
+      this.deployment,
+      this.faults,
+      this.chance.fork("wire"),
+      () => this.clock.nowMs(),
+    );
     this.courier = new Courier(
       this.server,
       this.faults,

@@ -4,6 +4,7 @@ import type { ServerDeps } from "../../lib/server/deps.ts";
 import { createApiKey } from "../../lib/server/api-keys.ts";
 import { handleApi } from "../../lib/server/api/router.ts";
 import { createConvexGateway } from "../../lib/server/convex.ts";
+import { gatherGateCalls } from "../../lib/server/gate-batches.ts";
 import { toResponse } from "../../lib/server/http.ts";
 import { readSessionToken } from "../../lib/server/session-token.ts";
 import { startServer, type RunningServer } from "../../lib/local-convex/server.ts";
@@ -45,7 +46,10 @@ beforeEach(async () => {
   });
   server = await startServer(backend.engine, { host: "127.0.0.1", port: 0 });
   deps = {
-    convex: createConvexGateway({ url: `http://127.0.0.1:${server.port}`, serverSecret: SERVER_SECRET }),
+    convex: gatherGateCalls(
+      createConvexGateway({ url: `http://127.0.0.1:${server.port}`, serverSecret: SERVER_SECRET }),
+      Date.now,
+    ),
     nowMs: Date.now,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     random: Math.random,
