@@ -1,14 +1,16 @@
-// `npm run bench:doors -- --json`: requests a second through the front door of `npm start` and through a plain
-// `next start` of the same build, on one engine, 50 at a time. The doors take turns within a round.
-import { createApiClient, type ApiClient } from "../support/api-client.mjs";
+// `npm run bench:doors -- --json`: requests a second of the gate through the front door of `npm start` and through a
+// plain `next start` of the same build, on one engine, beside a bare Next.js route that answers a constant 302. Fifty at
+// a time, by the same client; all take turns within a round.
+import { createApiClient, mustCall, type ApiClient } from "../support/api-client.mjs";
 import { helpText, parseOptions, runMain } from "../support/cli.mjs";
 import { twoColumns } from "../support/progress.mjs";
 import { rounded } from "../support/statistics.mjs";
 import { withTempFolder } from "../support/temp-engine.ts";
 import { startTempNext } from "../support/temp-next.ts";
 import { startTempStack } from "../support/temp-stack.ts";
-import { httpAccounts } from "./gate-calls.ts";
-import { AT_A_TIME, callsPerSecond, inRounds } from "./measure.ts";
+import { startBareNext } from "./bare-next.ts";
+import { AT_A_TIME, inRounds } from "./measure.ts";
+import { followMany, postText, sendMany, type Sent } from "./raw-http.ts";
 import { flatten, makeResult, saveResult } from "./results.ts";
 
 const OPTIONS = {
@@ -24,8 +26,12 @@ const OPTIONS = {
 } as const;
 
 const CONSTANTS = 2_000;
-const ADMISSIONS = 1_000;
-/** Enough for the code of both doors and of the engine to be compiled. */
+const GATE_CALLS = 1_000;
+const MANY_ACCOUNTS = 50;
+/** The longest there is: a busy machine takes a while from an admission to its charge. */
+const LEASE_MS = 120_000;
+const ROOMY = { limitUnits: 1_000_000_000_000, jobsPerMinute: 10_000_000 };
+/** Enough for the code of all servers and of the engine to be compiled. */
 const WARM_UP_CALLS = 2_000;
 
 await runMain("bench:doors", async (argv) => {
@@ -35,14 +41,11 @@ await runMain("bench:doors", async (argv) => {
     return 0;
   }
   const rates = await withTempFolder((folder) => benchDoors(folder, options.rounds));
-  const bare = rates["constant, Next.js"];
+  const { "bare Next.js route": bare, ...others } = rates;
+  const times = Object.entries(others).map(([name, rate]) => [name, rounded(rate / bare, 2)]);
   const figures = {
     "requests a second": rates,
-    "times the bare Next.js route": {
-      "constant, front door": rounded(rates["constant, front door"] / bare, 2),
-      "admission, Next.js": rounded(rates["admission, Next.js"] / bare, 2),
-      "admission, front door": rounded(rates["admission, front door"] / bare, 2),
-    },
+    "times the bare Next.js route": Object.fromEntries(times) as Record<string, number>,
   };
   console.log(twoColumns(flatten(figures)));
   const result = makeResult("doors", figures);
@@ -52,42 +55,83 @@ await runMain("bench:doors", async (argv) => {
 });
 
 async function benchDoors(folder: string, rounds: number) {
+  const bare = await startBareNext();
   const stack = await startTempStack(folder);
   const plain = await startTempNext(folder, stack.convexUrl);
-  const clients = [stack.url, plain.url].map((url) =>
-    createApiClient({ url, connections: AT_A_TIME, timeoutMs: 60_000 }),
-  );
   try {
-    const [front, next] = clients as [ApiClient, ApiClient];
-    const admit = { front: await admitter(front, stack), next: await admitter(next, stack) };
-    for (const [client, call] of [
-      [front, admit.front],
-      [next, admit.next],
-    ] as const) {
-      await callsPerSecond(WARM_UP_CALLS, () => constant(client));
-      await callsPerSecond(WARM_UP_CALLS, (index) => call(`warm-${index}`));
+    const client = createApiClient({ url: stack.url, connections: AT_A_TIME, timeoutMs: 60_000 });
+    const keys = await makeKeys(client, stack.operatorKey, 2 + MANY_ACCOUNTS);
+    client.close();
+    const [frontKey, nextKey, ...manyKeys] = keys as [string, string, ...string[]];
+    const front = gateAt(stack.ports.port, [frontKey]);
+    const next = gateAt(Number(new URL(plain.url).port), [nextKey]);
+    const many = gateAt(stack.ports.port, manyKeys);
+    await followMany({ port: bare.port, path: "/code" }, WARM_UP_CALLS, AT_A_TIME);
+    for (const gate of [front, next, many]) {
+      await gate.constant(WARM_UP_CALLS);
+      await gate.admit("warm", WARM_UP_CALLS);
     }
     return await inRounds(rounds, {
-      "constant, Next.js": () => callsPerSecond(CONSTANTS, () => constant(next)),
-      "constant, front door": () => callsPerSecond(CONSTANTS, () => constant(front)),
-      "admission, Next.js": (round) => callsPerSecond(ADMISSIONS, (n) => admit.next(`${round}-${n}`)),
-      "admission, front door": (round) => callsPerSecond(ADMISSIONS, (n) => admit.front(`${round}-${n}`)),
+      "bare Next.js route": async () =>
+        rate(await followMany({ port: bare.port, path: "/code" }, CONSTANTS, AT_A_TIME)),
+      "constant, Next.js": async () => rate(await next.constant(CONSTANTS)),
+      "constant, front door": async () => rate(await front.constant(CONSTANTS)),
+      "admission, Next.js": async (round) => rate(await next.admit(`r${round}`, GATE_CALLS)),
+      "admission, front door": async (round) => rate(await front.admit(`r${round}`, GATE_CALLS)),
+      "charge, front door": async (round) => {
+        const { bodies } = await front.admit(`c${round}`, GATE_CALLS);
+        return rate(await front.charge(bodies));
+      },
+      "admission on 50 accounts, front door": async (round) =>
+        rate(await many.admit(`r${round}`, GATE_CALLS)),
     });
   } finally {
-    for (const client of clients) client.close();
+    await bare.stop();
     await plain.stop();
     await stack.stop();
   }
 }
 
-/** An answer that needs nothing behind the route: the bare path of the API, a short 404 of its own. */
-async function constant(client: ApiClient): Promise<void> {
-  const { status } = await client.call({ method: "GET", path: "", token: "hf_none" });
-  if (status !== 404) throw new Error(`GET /api/v1 answered ${status}`);
+function rate({ seconds, answerMs }: Sent): number {
+  return answerMs.length / seconds;
 }
 
-/** Admissions on an account of this door's own, so that the doors do not share a budget row's history. */
-async function admitter(client: ApiClient, { operatorKey }: { operatorKey: string }) {
-  const account = await httpAccounts(client, operatorKey)("bench doors");
-  return (key: string) => account.admit(key, 1);
+/** The gate behind one door, asked in the name of each key in turn. */
+function gateAt(port: number, keys: readonly string[]) {
+  const send = (count: number, status: number, requestOf: (index: number) => string) =>
+    sendMany({ port, count, atATime: AT_A_TIME, status, requestOf });
+  const keyOf = (index: number) => keys[index % keys.length]!;
+  return {
+    /** An answer that needs nothing behind the route: the bare path of the API, a short 404 of its own. */
+    constant: (count: number) => send(count, 404, (index) => postText("/api/v1", keyOf(index), {})),
+    admit: (prefix: string, count: number) =>
+      send(count, 201, (index) =>
+        postText("/api/v1/jobs", keyOf(index), {
+          key: `${prefix}-${index}`,
+          units: 10,
+          leaseMs: LEASE_MS,
+        }),
+      ),
+    /** One step of each job that an admission answered with. */
+    charge(admitted: readonly string[]) {
+      const jobs = admitted.map((body) => (JSON.parse(body) as { job: { id: string; fence: number } }).job);
+      return send(jobs.length, 200, (index) => {
+        const { id, fence } = jobs[index]!;
+        return postText(`/api/v1/jobs/${id}/charge`, keyOf(index), { step: 1, units: 1, fence });
+      });
+    },
+  };
+}
+
+/** A key on each of so many accounts of their own. */
+async function makeKeys(client: ApiClient, operatorKey: string, count: number): Promise<string[]> {
+  const post = (path: string, body: object) =>
+    mustCall(client, { method: "POST", path, token: operatorKey, body });
+  return await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const { account } = await post("/accounts", { name: `bench doors ${index}`, ...ROOMY });
+      const { secret } = await post(`/accounts/${account.id}/keys`, { name: "bench doors" });
+      return secret as string;
+    }),
+  );
 }

@@ -8,7 +8,7 @@ import { median, quantile, rounded } from "../support/statistics.mjs";
 import { withTempFolder } from "../support/temp-engine.ts";
 import { startTempStack } from "../support/temp-stack.ts";
 import { startBareNext } from "./bare-next.ts";
-import { followMany } from "./follow.ts";
+import { followMany } from "./raw-http.ts";
 import { flatten, makeResult, saveResult } from "./results.ts";
 
 const OPTIONS = {
