@@ -2,13 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { OPERATOR_PERMISSION } from "../../lib/kinde/permissions.ts";
 import { canonicalPath } from "../../lib/local-convex/modules.ts";
-import { OPERATOR_KEY_HASH, SERVER_SECRET } from "../helpers/backend.ts";
+import { SERVER_SECRET } from "../helpers/backend.ts";
 import { connect, querySet, subscribed, wireClient } from "../helpers/sync-wire.ts";
 import { argumentsFor, type Door, listFunctions, type PublicFunction } from "./function-list.ts";
-import { createCustomer, type Customer, openWorld, type World } from "./world.ts";
+import { createCustomer, type Customer, OPERATOR_KEYS, openWorld, type World } from "./world.ts";
 
 /** Who gets through the door of each function: every one is tried, from the list of what is deployed. */
 const { publicOnes, internalOnes } = await listFunctions();
+
+const { keyHash: OPERATOR_KEY_HASH } = OPERATOR_KEYS;
 
 let world: World;
 let customer: Customer;

@@ -2,13 +2,12 @@ import { createHash } from "node:crypto";
 
 import { type Caller, SYSTEM_CALLER } from "../../lib/local-convex/invocation.ts";
 import { type RunningServer, startServer } from "../../lib/local-convex/server.ts";
-import { createApiKey } from "../../lib/server/api-keys.ts";
+import { createApiKey, hashApiKey } from "../../lib/server/api-keys.ts";
 import { must } from "../../lib/shared/assert.ts";
-import { type Backend, BACKEND_ENV, OPERATOR_KEY_HASH, SERVER_SECRET } from "../helpers/backend.ts";
+import { type Backend, BACKEND_ENV, SERVER_SECRET } from "../helpers/backend.ts";
 import { foldersTogether } from "../helpers/functions-folder.ts";
 import { customerEvent, deliver } from "../helpers/inbox.ts";
 import { type LocalBackend, localBackend } from "../helpers/local-backend.ts";
-import { operatorOf } from "../helpers/tenant.ts";
 import { startTestIssuer, type TestIssuer } from "../helpers/test-issuer.ts";
 
 /** The functions behind the engine's own door, with an issuer that signs real tokens. */
@@ -39,11 +38,18 @@ export interface CallAnswer {
 
 export const ADMIN_KEY = "admin-key-of-the-attack-suite-0123456789";
 
+export const OPERATOR_KEY = `hf_op_${"Op".repeat(21)}A`;
+export const OPERATOR_KEYS = { serverSecret: SERVER_SECRET, keyHash: hashApiKey(OPERATOR_KEY) };
+
 export async function openWorld(): Promise<World> {
   const issuer = await startTestIssuer();
   const backend = await localBackend({
     functionsDir: foldersTogether(),
-    env: { ...BACKEND_ENV, KINDE_ISSUER_URL: issuer.url },
+    env: {
+      ...BACKEND_ENV,
+      KINDE_ISSUER_URL: issuer.url,
+      HOLDFAST_OPERATOR_KEY_HASH: OPERATOR_KEYS.keyHash,
+    },
   });
   await backend.engine.settled();
   const options = { host: "127.0.0.1", port: 0, adminKey: ADMIN_KEY };
@@ -114,20 +120,19 @@ export async function createCustomer({ inside, issuer }: World): Promise<Custome
   const [kindeUserId, customerId] = [`kp_${mark}`, `customer_${mark}`];
   const email = `${mark}@example.org`;
   const accountId = await inside.mutation<string>("signIn:link", { kindeUserId, customerId, email });
-  const operator = operatorOf(inside);
   const { secret, keyHash, prefix } = createApiKey();
-  const { apiKey } = await operator.mutation<{ apiKey: { id: string } }>("apiKeys:create", {
+  const { apiKey } = await inside.mutation<{ apiKey: { id: string } }>("apiKeys:create", {
+    ...OPERATOR_KEYS,
     accountId,
     keyHashNew: keyHash,
     prefix,
     name: mark,
     scopes: SCOPES,
   });
-  await inside.mutation("testRows:insert", {
-    table: "limits",
-    row: limitRow(accountId, inside.nowMs()),
-    times: 1,
-  });
+  const insert = async (table: string, row: object) =>
+    (await inside.mutation<[string]>("testRows:insert", { table, row, times: 1 }))[0];
+  await insert("limits", limitRow(accountId, inside.nowMs()));
+  const reviewId = await insert("reviews", reviewRow(accountId, mark, inside.nowMs()));
   const keys = { serverSecret: SERVER_SECRET, keyHash };
   const act = <Answer>(path: string, args: object) => inside.mutation<Answer>(path, { ...keys, ...args });
 
@@ -185,6 +190,7 @@ export async function createCustomer({ inside, issuer }: World): Promise<Custome
     apiKeyId: apiKey.id,
     eventId,
     id: eventId,
+    reviewId,
     code: link.code,
   };
   return { accountId, token: await issuer.sign({ sub: kindeUserId }), secret, keys, ids, mark };
@@ -207,7 +213,19 @@ function limitRow(accountId: string, nowMs: number): object {
   };
 }
 
-export const OPERATOR_KEYS = { serverSecret: SERVER_SECRET, keyHash: OPERATOR_KEY_HASH };
+function reviewRow(accountId: string, mark: string, openedAtMs: number): object {
+  const decided = { decision: null, decidedBy: null, decidedAtMs: null, note: null };
+  return {
+    kind: "repeated_failure",
+    subject: mark,
+    accountId,
+    detail: mark,
+    late: null,
+    status: "open",
+    openedAtMs,
+    ...decided,
+  };
+}
 
 /** Every row that names the customer or something of the customer's: what nobody else may change. */
 export async function rowsOf({ backend }: World, { accountId, ids }: Customer): Promise<string[]> {
