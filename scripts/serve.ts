@@ -2,11 +2,13 @@
 // Expects a production build. Ends when its stdin closes (exit-with-parent) and on SIGTERM or SIGINT.
 import { createServer } from "node:http";
 import next from "next";
-import { createFrontDoor, fastRoutes } from "../lib/server/front-door.ts";
+import { parseTrustedProxies } from "../lib/server/client-address.ts";
+import { createFrontDoor, fastRoutes, signInPaths } from "../lib/server/front-door.ts";
+import { createWebServer } from "../lib/server/node-http.ts";
 import { processRedirects } from "../lib/server/redirect-deps.ts";
 import { staticPolicy } from "../lib/server/content-security.ts";
 import { securityHeaders } from "../lib/server/security-headers.ts";
-import { parseOptions, runMain } from "./support/cli.mjs";
+import { CliError, parseOptions, runMain } from "./support/cli.mjs";
 import { ROOT } from "./support/root.ts";
 
 const OPTIONS = {
@@ -19,6 +21,10 @@ const FLUSH_WAIT_MS = 3_000;
 
 await runMain("serve", async (argv) => {
   const { hostname, port } = parseOptions(OPTIONS, argv);
+  const trustedProxies = parseTrustedProxies(process.env.HOLDFAST_TRUSTED_PROXIES);
+  if (trustedProxies === null) {
+    throw new CliError("HOLDFAST_TRUSTED_PROXIES must be the number of proxies in front, from 0 to 10");
+  }
   // Next listens for upgrades on the server it is given. Nothing here upgrades: left out, an Upgrade header is
   // ignored as HTTP allows, where Next would close the connection (curl --http2 sends one).
   // Now and not at the first click: clicks of a process that was killed are written at the start.
@@ -27,8 +33,15 @@ await runMain("serve", async (argv) => {
   await app.prepare();
   const headers = { ...securityHeaders, "Content-Security-Policy": staticPolicy({ isDevelopment: false }) };
   const handleRest = app.getRequestHandler();
-  const server = createServer(
-    createFrontDoor({ routes: fastRoutes, siteUrl: process.env.KINDE_SITE_URL, headers, rest: handleRest }),
+  const server = createWebServer(
+    createFrontDoor({
+      routes: fastRoutes,
+      siteUrl: process.env.KINDE_SITE_URL,
+      headers,
+      rest: handleRest,
+      guardedRest: signInPaths,
+      trustedProxies,
+    }),
   );
   const ended = new Promise<void>((resolve, reject) => {
     server.once("close", resolve);

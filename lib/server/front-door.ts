@@ -3,9 +3,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { checkCustomCode } from "../ledger/code.ts";
 import { problemResponse } from "./api/answers.ts";
 import { API_PREFIX, handleApi } from "./api/router.ts";
+import { clientOf } from "./client-address.ts";
 import { guarded } from "./guarded.ts";
+import { codeGuard, type Guard, healthGuard, keyGuard, signInGuard, webhookGuard } from "./guards.ts";
 import { healthResponse } from "./health-response.ts";
-import type { Answer, PlainRequest } from "./http.ts";
+import type { Answer, PlainRequest, PlainResponse } from "./http.ts";
 import { metricsResponse } from "./metrics.ts";
 import { type CommonHeaders, commonHeaders, sendAnswer, toRequest } from "./node-http.ts";
 import { logLine } from "./process-deps.ts";
@@ -18,6 +20,8 @@ export interface FastRoute {
   /** `pathname` is as it was sent, without the query. */
   readonly matches: (pathname: string, method: string) => boolean;
   readonly handle: (request: PlainRequest) => Promise<Answer>;
+  /** What holds back a client that fails too often. */
+  readonly guard?: Guard;
 }
 
 /**
@@ -28,22 +32,28 @@ const PLAIN_PATH = /^(?:\/\w[\w.~-]*)+$/;
 /** The methods of `app/api/v1`; any other is refused by Next. */
 const API_METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
 
+/** One for the API and the metrics: a key that is guessed may be tried at either. */
+const keys = keyGuard();
+
 const apiRoute: FastRoute = {
   matches: (pathname, method) =>
     (pathname === API_PREFIX || pathname.startsWith(`${API_PREFIX}/`)) &&
     API_METHODS.has(method) &&
     PLAIN_PATH.test(pathname),
   handle: guarded(handleApi),
+  guard: keys,
 };
 
 const healthRoute: FastRoute = {
   matches: (pathname, method) => pathname === "/api/health" && (method === "GET" || method === "HEAD"),
   handle: healthResponse,
+  guard: healthGuard(),
 };
 
 const metricsRoute: FastRoute = {
   matches: (pathname, method) => pathname === "/api/metrics" && (method === "GET" || method === "HEAD"),
   handle: guarded(metricsResponse),
+  guard: keys,
 };
 
 /** A word that is reserved in any case is Next's: a page of the app, or nothing. */
@@ -51,11 +61,13 @@ const linkRoute: FastRoute = {
   matches: (pathname, method) =>
     (method === "GET" || method === "HEAD") && checkCustomCode(pathname.slice(1)).kind === "ok",
   handle: (request) => processRedirects().handle(request),
+  guard: codeGuard(({ url }) => processRedirects().links.has(new URL(url).pathname.slice(1))),
 };
 
 const webhookRoute: FastRoute = {
   matches: (pathname, method) => pathname === "/api/webhooks/kinde" && method === "POST",
   handle: handleWebhook,
+  guard: webhookGuard(),
 };
 
 export const fastRoutes: readonly FastRoute[] = [
@@ -66,6 +78,17 @@ export const fastRoutes: readonly FastRoute[] = [
   linkRoute,
 ];
 
+/** Paths of the rest that a client may not ask for without end, either. */
+export interface GuardedPaths {
+  readonly matches: (pathname: string) => boolean;
+  readonly guard: Guard;
+}
+
+export const signInPaths: GuardedPaths = {
+  matches: (pathname) => pathname.startsWith("/api/auth/"),
+  guard: signInGuard(),
+};
+
 export interface FrontDoorOptions {
   readonly routes: readonly FastRoute[];
   /** The one address that sign-in works at; screens asked for at another host are sent there. */
@@ -74,11 +97,23 @@ export interface FrontDoorOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Takes everything that no route matches. */
   readonly rest: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+  readonly guardedRest?: GuardedPaths;
+  /** How many proxies in front are believed about who asks; 0 unless given. */
+  readonly trustedProxies?: number;
+  /** A clock that does not go back, for the guards. */
+  readonly elapsedMs?: () => number;
 }
 
 /** The listener of a Node server: routes that match first, the rest for everything else. Never throws. */
-export function createFrontDoor({ routes, siteUrl, headers, rest }: FrontDoorOptions): RequestListener {
+export function createFrontDoor(options: FrontDoorOptions): RequestListener {
+  const { routes, siteUrl, headers, rest, guardedRest, trustedProxies = 0 } = options;
+  const { elapsedMs = () => performance.now() } = options;
   const common = commonHeaders(headers);
+  const visitOf = (request: PlainRequest, incoming: IncomingMessage, guard: Guard): Visit => {
+    const forwardedFor = request.headers.get("x-forwarded-for");
+    const client = clientOf(incoming.socket.remoteAddress, forwardedFor, trustedProxies);
+    return new Visit(request, guard, client, elapsedMs);
+  };
   return (incoming, outgoing) => {
     // A connection that breaks is no news here; the body stream and the answer see it themselves.
     outgoing.on("error", ignore);
@@ -87,25 +122,59 @@ export function createFrontDoor({ routes, siteUrl, headers, rest }: FrontDoorOpt
     const pathname = queryAt === -1 ? url : url.slice(0, queryAt);
     const route = routes.find((candidate) => candidate.matches(pathname, method));
     if (route !== undefined) {
-      void answer(route, incoming, outgoing, common);
+      const request = toRequest(incoming);
+      const visit = route.guard === undefined ? null : visitOf(request, incoming, route.guard);
+      void answer(route, visit, request, outgoing, common);
       return;
     }
     const search = queryAt === -1 ? "" : url.slice(queryAt);
     const elsewhere = siteRedirect(incoming.headers.host ?? null, { pathname, search }, siteUrl);
-    if (elsewhere === null) void pass(rest, incoming, outgoing);
-    else outgoing.writeHead(307, [...common.flat, "location", elsewhere]).end();
+    if (elsewhere !== null) {
+      outgoing.writeHead(307, [...common.flat, "location", elsewhere]).end();
+      return;
+    }
+    if (guardedRest?.matches(pathname) === true) {
+      const visit = visitOf(toRequest(incoming), incoming, guardedRest.guard);
+      const refusal = visit.refusal();
+      if (refusal !== null) return void sendAnswer(refusal, outgoing, common);
+      visit.answered(0);
+    }
+    void pass(rest, incoming, outgoing);
   };
+}
+
+/** One request as its guard sees it. */
+class Visit {
+  constructor(
+    private readonly request: PlainRequest,
+    private readonly guard: Guard,
+    private readonly client: string,
+    private readonly elapsedMs: () => number,
+  ) {}
+
+  /** The answer to a request that comes too soon; null when it may be looked at. */
+  refusal(): PlainResponse | null {
+    const waitMs = this.guard.waitMs(this.request, this.client, this.elapsedMs());
+    return waitMs === 0 ? null : this.guard.refusal(waitMs);
+  }
+
+  answered(status: number): void {
+    this.guard.answered(this.request, status, this.client, this.elapsedMs());
+  }
 }
 
 async function answer(
   route: FastRoute,
-  incoming: IncomingMessage,
+  visit: Visit | null,
+  request: PlainRequest,
   outgoing: ServerResponse,
   headers: CommonHeaders,
 ): Promise<void> {
   let response: Answer;
   try {
-    response = await route.handle(toRequest(incoming));
+    const refusal = visit?.refusal() ?? null;
+    response = refusal ?? (await route.handle(request));
+    if (refusal === null) visit?.answered(response.status);
   } catch (error) {
     const errorId = logFault(error);
     response = problemResponse(

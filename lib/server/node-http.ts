@@ -1,8 +1,31 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { Answer, PlainRequest } from "./http.ts";
 
 /** Stands in for an origin that no handler may build on. */
 const ORIGIN = "http://localhost";
+
+/**
+ * How long a client may take to send a request, head and all of it, and how often that is looked at. A body has 2 MiB
+ * at most, which is 70 KB a second. Node's own defaults leave a connection that sends nothing open for a minute, and
+ * one that sends its body byte by byte for five.
+ */
+export const REQUEST_TIMES = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+} as const satisfies ServerOptions;
+
+/** A server of the web process. Who is slower than `times` gets a 408, and the connection is closed. */
+export function createWebServer(listener: RequestListener, times: ServerOptions = REQUEST_TIMES): Server {
+  return createServer(times, listener);
+}
 
 /** The request of a Node server as handlers take it. `incoming.url` begins with a slash. */
 export function toRequest(incoming: IncomingMessage): PlainRequest {

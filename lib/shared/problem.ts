@@ -25,6 +25,7 @@ export const PROBLEMS = {
   too_large: { status: 413, title: "The request body is too large" },
   unsupported_encoding: { status: 415, title: "The content encoding is not supported" },
   rate_limited: { status: 429, title: "Too many new jobs in this minute" },
+  too_many_requests: { status: 429, title: "Too many requests from this address" },
   internal: { status: 500, title: "Something went wrong on our side" },
   limit_unknown: { status: 503, title: "The usage limit cannot be read right now" },
   busy: { status: 503, title: "Too many requests at once" },

@@ -162,7 +162,8 @@ function problemsOf(route: Route): ProblemCode[] {
   if (route.path.includes("{")) codes.add("not_found");
   if (route.body) codes.add("too_large");
   if (route.auth !== "none") {
-    for (const code of ["unauthorized", "forbidden", "busy", "unavailable"] as const) codes.add(code);
+    for (const code of ["unauthorized", "forbidden", "too_many_requests", "busy", "unavailable"] as const)
+      codes.add(code);
   }
   return [...codes];
 }

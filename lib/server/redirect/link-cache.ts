@@ -41,6 +41,8 @@ export interface LinkCacheOptions {
 export interface LinkCache {
   /** Null: nobody ever had this code. Throws `LinksUnavailableError`. */
   resolve(code: string): Promise<ResolvedLink | null>;
+  /** Whether a link is kept under this code, so that it is served without a read when it is fresh. */
+  has(code: string): boolean;
   /** Drops what is known of a code, for a process that changes the link itself. */
   forget(code: string): void;
   stats(): {
@@ -140,6 +142,7 @@ export function createLinkCache(options: LinkCacheOptions): LinkCache {
 
   return {
     resolve,
+    has: (code) => links.get(code) !== undefined,
     forget(code) {
       links.delete(code);
       unknown.delete(code);

@@ -35,7 +35,7 @@ export interface RedirectsOptions {
 /** Everything behind `/{code}` in one process. */
 export interface Redirects {
   readonly handle: (request: RedirectRequest) => Promise<PlainResponse>;
-  readonly links: Pick<LinkCache, "forget" | "stats">;
+  readonly links: Pick<LinkCache, "forget" | "has" | "stats">;
   metrics(): ClickMetrics;
   /** When no request is under way any more: see `ClickWriter.close`. */
   close(waitMs?: number): Promise<void>;

@@ -29,6 +29,7 @@ const NEXT: Record<ProblemCode, string> = {
   too_large: "Send a smaller body.",
   unsupported_encoding: "Send the body without a content encoding.",
   rate_limited: "Try again after the seconds of the retry-after header.",
+  too_many_requests: "Too many wrong keys came from your address. Wait as the retry-after header says.",
   internal: "Try again with the same key; the log has the request id of the answer.",
   limit_unknown: "Try again after the seconds of the retry-after header; the provider could not be read.",
   busy: "Try again after a moment, with the same key.",

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  FAILED_KEYS,
+  HEALTH_CHECKS,
+  type LimitRule,
+  REFUSED_WEBHOOKS,
+  SIGN_INS,
+  UNKNOWN_CODES,
+} from "../../lib/server/client-limits.ts";
+import { createApiKey } from "../../lib/server/api-keys.ts";
+import { type Door, openDoor } from "./door.ts";
+import { createCustomer, type Customer, openWorld, type World } from "./world.ts";
+
+/** What a client without a sign-in may ask for without end, and what not: on the routes of the front door as they are. */
+
+let world: World;
+let door: Door;
+let customer: Customer;
+beforeAll(async () => {
+  world = await openWorld();
+  customer = await createCustomer(world);
+  door = await openDoor(world);
+});
+afterAll(async () => {
+  await door.close();
+  await world.close();
+});
+
+let clients = 0;
+/** An address that nothing was held against before. */
+const newClient = (): string => {
+  clients += 1;
+  return `198.51.100.${clients}`;
+};
+
+const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+const guess = () => bearer(createApiKey().secret);
+type Ask = (client: string) => Promise<Response>;
+
+async function statuses(ask: Ask, client: string, times: number): Promise<number[]> {
+  const answers = await Promise.all(Array.from({ length: times }, () => ask(client)));
+  return [...new Set(answers.map(({ status }) => status))];
+}
+
+let codes = 0;
+const unknownCode = (): string => {
+  codes += 1;
+  return `nobody-has-${codes}`;
+};
+
+const WAYS: [name: string, rule: LimitRule, usual: number, ask: Ask][] = [
+  ["a wrong API key", FAILED_KEYS, 401, (client) => door.ask(client, "/api/v1/usage", guess())],
+  ["no API key", FAILED_KEYS, 401, (client) => door.ask(client, "/api/v1/usage")],
+  [
+    "a wrong operator key",
+    FAILED_KEYS,
+    403,
+    (client) => door.ask(client, "/api/v1/accounts", bearer("hf_op_x")),
+  ],
+  ["a wrong key for the metrics", FAILED_KEYS, 403, (client) => door.ask(client, "/api/metrics", guess())],
+  [
+    "a webhook that the tenant did not sign",
+    REFUSED_WEBHOOKS,
+    401,
+    (client) => door.ask(client, "/api/webhooks/kinde", { method: "POST", body: "a.b.c" }),
+  ],
+  ["a code that nobody has", UNKNOWN_CODES, 404, (client) => door.ask(client, `/${unknownCode()}`)],
+  ["a sign-in", SIGN_INS, 299, (client) => door.ask(client, "/api/auth/login")],
+  ["a health check", HEALTH_CHECKS, 200, (client) => door.ask(client, "/api/health")],
+];
+
+describe.each(WAYS)("%s", (_name, { burst, everyMs }, usual, ask) => {
+  test("is answered as often as the burst says, then 429 with the wait that is true", async () => {
+    const client = newClient();
+    expect(await statuses(ask, client, burst - 1)).toEqual([usual]);
+    expect((await ask(client)).status).toBe(usual);
+    const refused = await ask(client);
+    expect(refused.status).toBe(429);
+    const waitSeconds = Number(refused.headers.get("retry-after"));
+    expect(waitSeconds).toBe(Math.max(1, Math.ceil(everyMs / 1000)));
+    // Refused requests cost nothing: whoever waits as told is let in.
+    expect(await statuses(ask, client, 20)).toEqual([429]);
+    door.advanceMs(everyMs);
+    expect((await ask(client)).status).toBe(usual);
+    expect((await ask(client)).status).toBe(429);
+  });
+
+  test("of one client is held against no other", async () => {
+    const client = newClient();
+    await statuses(ask, client, burst + 1);
+    expect((await ask(client)).status).toBe(429);
+    expect((await ask(newClient())).status).toBe(usual);
+  });
+});
+
+describe("who does nothing wrong is never held back", () => {
+  test("a good key, twice the burst at once and once more", async () => {
+    const client = newClient();
+    const ask = (from: string) => door.ask(from, "/api/v1/usage", bearer(customer.secret));
+    expect(await statuses(ask, client, FAILED_KEYS.burst * 2)).toEqual([200]);
+    expect(await statuses(ask, client, FAILED_KEYS.burst)).toEqual([200]);
+  });
+
+  test("a good key goes on beside somebody who guesses from the same address; a revoked one does not", async () => {
+    const client = newClient();
+    const other = await createCustomer(world);
+    const ask = (key: string) => door.ask(client, "/api/v1/usage", bearer(key));
+    expect((await ask(other.secret)).status).toBe(200);
+    await statuses(() => door.ask(client, "/api/v1/usage", guess()), client, FAILED_KEYS.burst + 5);
+    expect((await door.ask(client, "/api/v1/usage", guess())).status).toBe(429);
+    expect((await ask(other.secret)).status).toBe(200);
+    const { body } = await world.call(
+      "mutation",
+      "apiKeys:revokeOwn",
+      { apiKeyId: other.ids["apiKeyId"] },
+      other.token,
+    );
+    expect(body.value).toMatchObject({ kind: "revoked" });
+    expect((await ask(other.secret)).status).toBe(401);
+    expect((await ask(other.secret)).status).toBe(429);
+  });
+
+  test("a link that is known here is followed, whoever scans codes from the same address", async () => {
+    const client = newClient();
+    const { code } = customer.ids;
+    const notKept = await createCustomer(world);
+    expect((await door.ask(newClient(), `/${code}`)).status).toBe(302);
+    await statuses((from) => door.ask(from, `/${unknownCode()}`), client, UNKNOWN_CODES.burst + 1);
+    expect((await door.ask(client, `/${code}`)).status).toBe(302);
+    const held = await door.ask(client, `/${notKept.ids["code"]}`);
+    expect([held.status, held.headers.get("content-type")]).toEqual([429, "text/html; charset=utf-8"]);
+    expect((await door.ask(newClient(), `/${notKept.ids["code"]}`)).status).toBe(302);
+  });
+
+  test("reads of the API's description, and answers that say a thing is not there", async () => {
+    const client = newClient();
+    const times = FAILED_KEYS.burst + 10;
+    expect(await statuses((from) => door.ask(from, "/api/v1/openapi.json"), client, times)).toEqual([200]);
+    const missing = `/api/v1/jobs/${customer.ids["linkId"]}`;
+    const ask = (from: string) => door.ask(from, missing, bearer(customer.secret));
+    expect(await statuses(ask, client, times)).toEqual([404]);
+  });
+});
+
+test("an address that the client makes up changes nothing", async () => {
+  const client = newClient();
+  const ask = (made: string) => {
+    const headers = { "x-forwarded-for": `${made}, ${client}` };
+    return fetch(`${door.url}/api/v1/usage`, { headers });
+  };
+  const answers = await Promise.all(
+    Array.from({ length: FAILED_KEYS.burst }, (_, index) => ask(`203.0.113.${index}`)),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+  expect((await ask("203.0.113.250")).status).toBe(429);
+});
