@@ -1,10 +1,10 @@
 import type { NextConfig } from "next";
-import { staticPolicy } from "./lib/server/content-security.ts";
+import { answerPolicy } from "./lib/server/content-security.ts";
 import { securityHeaders } from "./lib/server/security-headers.ts";
 
 const isDevelopment = process.env.NODE_ENV === "development";
 const everywhere = entriesOf(securityHeaders);
-const pages = entriesOf({ "Content-Security-Policy": staticPolicy({ isDevelopment }) });
+const answers = entriesOf({ "Content-Security-Policy": answerPolicy({ isDevelopment }) });
 
 const config: NextConfig = {
   poweredByHeader: false,
@@ -16,8 +16,9 @@ const config: NextConfig = {
   // eslint-disable-next-line require-await -- the type asks for a promise
   headers: async () => [
     { source: "/:path*", headers: everywhere },
-    // proxy.ts writes a policy of its own for the live screens; two would both have to be met.
-    { source: "/((?!app(?:/|$)|ops(?:/|$)).*)", headers: pages },
+    // proxy.ts writes a policy with a nonce for every page; two would both have to be met.
+    { source: "/((?:_next|api)/.*)", headers: answers },
+    { source: "/((?!app$|ops$|docs$)[^/]+)", headers: answers },
   ],
 };
 

@@ -1,15 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { withAuth } from "@kinde-oss/kinde-auth-nextjs/middleware";
 import { NextRequest, NextResponse } from "next/server";
-import { livePolicy } from "./lib/server/content-security.ts";
+import { livePolicy, sitePolicy } from "./lib/server/content-security.ts";
 import { grantsOperator } from "./lib/kinde/permissions.ts";
 import { NOT_AN_OPERATOR } from "./lib/server/notice-page.ts";
 import { siteRedirect } from "./lib/server/site.ts";
 
 /**
- * In front of the screens: sends whoever is not signed in to the sign-in, keeps tokens fresh, and answers 403 on /ops
- * without the operator permission. The pages and the Convex functions check again; this is the first door, not the
- * only one. It never sees short links, the API or webhooks.
+ * In front of the pages. Each gets a policy with a nonce of its own, so that no script runs but Next's. In front of the
+ * screens it also sends whoever is not signed in to the sign-in, keeps tokens fresh, and answers 403 on /ops without
+ * the operator permission; the pages and the Convex functions check again, so it is the first door, not the only one.
+ * It never sees short links, the API or webhooks.
  */
 
 interface Authorized extends NextRequest {
@@ -38,13 +39,17 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   if (request.nextUrl.pathname.startsWith("/api/")) return NextResponse.next();
 
   const nonce = randomBytes(16).toString("base64");
-  const policy = livePolicy(nonce, process.env.CONVEX_URL ?? request.nextUrl.origin, {
-    isDevelopment: process.env.NODE_ENV === "development",
-  });
+  const development = { isDevelopment: process.env.NODE_ENV === "development" };
+  const isScreen = /^\/(?:app|ops)(?:\/|$)/.test(request.nextUrl.pathname);
+  const policy = isScreen
+    ? livePolicy(nonce, process.env.CONVEX_URL ?? request.nextUrl.origin, development)
+    : sitePolicy(nonce, development);
   // Next takes the nonce for its own scripts from the policy on the request.
   const headers = new Headers(request.headers);
   headers.set("content-security-policy", policy);
-  const response = await authorized(new NextRequest(request, { headers }));
+  const response = isScreen
+    ? await authorized(new NextRequest(request, { headers }))
+    : NextResponse.next({ request: { headers } });
   if (!response.headers.has("content-security-policy")) {
     response.headers.set("content-security-policy", policy);
   }
@@ -53,5 +58,13 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
 }
 
 export const config = {
-  matcher: ["/app", "/app/:path*", "/ops", "/ops/:path*", "/api/auth/:path*"],
+  matcher: [
+    "/",
+    "/app",
+    "/docs",
+    "/ops",
+    "/api/auth/:path*",
+    // Every other page, found or not, has two segments or more; a short link has one.
+    "/((?!_next/|api/)[^/]+/.+)",
+  ],
 };

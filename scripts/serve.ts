@@ -6,7 +6,7 @@ import { parseTrustedProxies } from "../lib/server/client-address.ts";
 import { createFrontDoor, fastRoutes, signInPaths } from "../lib/server/front-door.ts";
 import { createWebServer } from "../lib/server/node-http.ts";
 import { processRedirects } from "../lib/server/redirect-deps.ts";
-import { staticPolicy } from "../lib/server/content-security.ts";
+import { answerPolicy } from "../lib/server/content-security.ts";
 import { securityHeaders } from "../lib/server/security-headers.ts";
 import { CliError, parseOptions, runMain } from "./support/cli.mjs";
 import { ROOT } from "./support/root.ts";
@@ -31,7 +31,7 @@ await runMain("serve", async (argv) => {
   const redirects = processRedirects();
   const app = next({ dev: false, dir: ROOT, hostname, port, httpServer: createServer() });
   await app.prepare();
-  const headers = { ...securityHeaders, "Content-Security-Policy": staticPolicy({ isDevelopment: false }) };
+  const headers = { ...securityHeaders, "Content-Security-Policy": answerPolicy({ isDevelopment: false }) };
   const handleRest = app.getRequestHandler();
   const server = createWebServer(
     createFrontDoor({

@@ -1,4 +1,4 @@
-/** The content security policies of the app: one for pages without a session, one for the live screens. */
+/** The content security policies of the app: for the live screens, for pages without a sign-in, for all else. */
 
 const COMMON = [
   "default-src 'self'",
@@ -15,16 +15,27 @@ export interface PolicyOptions {
   readonly isDevelopment: boolean;
 }
 
-/**
- * For pages that Next may have rendered before anybody asked: it writes inline scripts for its own data there, which
- * no nonce can name, so 'unsafe-inline' is needed. Nothing from another host runs either way.
- */
-export function staticPolicy({ isDevelopment }: PolicyOptions): string {
+/** For answers that are no page of the app: files, JSON, and whatever Next says when it has no page. No inline script. */
+export function answerPolicy({ isDevelopment }: PolicyOptions): string {
   return [
     ...COMMON,
-    `script-src 'self' 'unsafe-inline'${isDevelopment ? " 'unsafe-eval'" : ""}`,
+    `script-src 'self'${isDevelopment ? " 'unsafe-eval'" : ""}`,
     `connect-src 'self'${isDevelopment ? " ws:" : ""}`,
   ].join("; ");
+}
+
+/** For the pages without a sign-in, which talk to this site alone. Each is rendered for one request and its nonce. */
+export function sitePolicy(nonce: string, { isDevelopment }: PolicyOptions): string {
+  return [
+    ...COMMON,
+    scriptsOf(nonce, isDevelopment),
+    `connect-src 'self'${isDevelopment ? " ws:" : ""}`,
+  ].join("; ");
+}
+
+/** Next's own inline scripts carry the nonce, and what they load is let in by them. */
+function scriptsOf(nonce: string, isDevelopment: boolean): string {
+  return `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ""}`;
 }
 
 /**
@@ -35,7 +46,7 @@ export function livePolicy(nonce: string, convexUrl: string, { isDevelopment }: 
   const { origin } = new URL(convexUrl);
   return [
     ...COMMON,
-    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ""}`,
+    scriptsOf(nonce, isDevelopment),
     `connect-src 'self' ${origin} ${origin.replace(/^http/, "ws")}${isDevelopment ? " ws:" : ""}`,
   ].join("; ");
 }

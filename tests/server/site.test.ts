@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { livePolicy, staticPolicy } from "../../lib/server/content-security.ts";
+import { answerPolicy, livePolicy, sitePolicy } from "../../lib/server/content-security.ts";
 import { siteRedirect } from "../../lib/server/site.ts";
 
 const TARGET = { pathname: "/app/x", search: "?a=1" };
@@ -36,5 +36,8 @@ test("a live screen may talk to its Convex deployment over HTTP and WebSocket, a
 });
 
 test("a page without a session talks to this origin alone", () => {
-  expect(staticPolicy({ isDevelopment: false })).toMatch(/connect-src 'self'(?:;|$)/);
+  for (const other of [answerPolicy({ isDevelopment: false }), sitePolicy("abc", { isDevelopment: false })]) {
+    expect(other).toMatch(/connect-src 'self'(?:;|$)/);
+    expect(other).toMatch(/script-src 'self'(?! 'unsafe-inline')/);
+  }
 });

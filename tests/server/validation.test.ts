@@ -1,18 +1,38 @@
 import { RUNNER_STEPS_MAX } from "../../lib/gate/request.ts";
 import { describe, expect, test } from "vitest";
 import { apiHarness } from "./helpers/api.ts";
-import { ACCOUNT_ID, JOB_ID, job, limit } from "./helpers/samples.ts";
+import { ACCOUNT_ID, JOB_ID, job, limit, LINK_ID, REVIEW_ID } from "./helpers/samples.ts";
 
 const api = await apiHarness();
 const JSON_TYPE = { "content-type": "application/json" };
 const BODY_BYTES_MAX = 65_536;
 const UNITS_MAX = 9_007_199_254_740_991;
 
-test("text with half of a surrogate pair is invalid, and names the field", async () => {
-  const raw = '{"key":"\\ud800","units":1}';
-  const answer = await api.call("/jobs", { method: "POST", raw, headers: JSON_TYPE });
-  expect(answer.status).toBe(400);
-  expect(answer.json).toMatchObject({ code: "invalid", errors: [{ path: "key" }] });
+describe("text with half of a surrogate pair is invalid, and names the field: no database takes it", () => {
+  const HALF = "\\ud800";
+  test.each([
+    ["POST", "/jobs", `{"key":"${HALF}","units":1}`, "key"],
+    ["POST", "/jobs", `{"key":"k","units":1,"kind":"${HALF}"}`, "kind"],
+    ["POST", "/links", `{"target":"https://example.com/${HALF}"}`, "target"],
+    ["POST", "/links", `{"target":"https://example.com/","title":"${HALF}"}`, "title"],
+    ["POST", "/links", `{"target":"https://example.com/","code":"${HALF}"}`, "code"],
+    ["POST", "/links", `{"target":"https://example.com/","overCapTarget":"${HALF}"}`, "overCapTarget"],
+    ["PATCH", `/links/${LINK_ID}`, `{"title":"${HALF}"}`, "title"],
+    ["POST", "/reminders", `{"key":"k","text":"${HALF}","dueAtMs":1}`, "text"],
+    ["POST", "/accounts", `{"name":"${HALF}"}`, "name"],
+    ["POST", `/ops/reviews/${REVIEW_ID}/decide`, `{"decision":"accept","note":"${HALF}"}`, "note"],
+    [
+      "POST",
+      "/jobs",
+      `{"key":"k","units":1,"runner":{"steps":1,"stepUnits":1,"stepMs":1,"endAs":"${HALF}"}}`,
+      "runner.endAs",
+    ],
+  ])("%s %s %s", async (method, path, raw, field) => {
+    const answer = await api.call(path, { method, raw, headers: JSON_TYPE });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({ code: "invalid", errors: [{ path: field }] });
+    expect(api.convex.calls).toEqual([]);
+  });
 });
 
 const goodBody = { key: "job-1", units: 1000 };

@@ -11,7 +11,10 @@ const ERRORS_MAX = 20;
  */
 export function validate<S extends z.ZodObject>(schema: S, input: unknown): z.output<S> {
   const result = schema.safeParse(input);
-  if (result.success) return withoutNegativeZero(result.data);
+  if (result.success) {
+    refuseHalfCharacters(result.data, []);
+    return withoutNegativeZero(result.data);
+  }
   const faults = result.error.issues.flatMap((issue) => toFaults(issue, schema, input));
   const errors = uniqueByPath(faults).slice(0, ERRORS_MAX);
   const [first] = faults;
@@ -23,6 +26,22 @@ export function validate<S extends z.ZodObject>(schema: S, input: unknown): z.ou
   }
   const detail = errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join(" ");
   throw new ApiProblem("invalid", detail, { errors });
+}
+
+/**
+ * Half of a surrogate pair is no text: JSON can carry one, no database takes it, and that would be found out long after
+ * this request looked fine. What a schema let through is as deep as the schema. Throws `ApiProblem`.
+ */
+function refuseHalfCharacters(value: unknown, path: readonly string[]): void {
+  if (typeof value === "string") {
+    if (!/\p{Surrogate}/u.test(value)) return;
+    const message = "Must be well-formed Unicode.";
+    throw new ApiProblem("invalid", `${path.join(".")}: ${message}`, {
+      errors: [{ path: path.join("."), message }],
+    });
+  }
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) refuseHalfCharacters(inner, [...path, name]);
 }
 
 interface Range {
