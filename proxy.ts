@@ -4,6 +4,7 @@ import { NextRequest, NextResponse } from "next/server";
 import { livePolicy, sitePolicy } from "./lib/server/content-security.ts";
 import { grantsOperator } from "./lib/kinde/permissions.ts";
 import { NOT_AN_OPERATOR } from "./lib/server/notice-page.ts";
+import { isOwnRequest } from "./lib/server/session-token.ts";
 import { siteRedirect } from "./lib/server/site.ts";
 
 /**
@@ -36,7 +37,12 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   if (elsewhere !== null && new URL(elsewhere).host !== request.nextUrl.host) {
     return NextResponse.redirect(elsewhere);
   }
-  if (request.nextUrl.pathname.startsWith("/api/")) return NextResponse.next();
+  if (request.nextUrl.pathname.startsWith("/api/")) {
+    // Only pages of this site sign people out.
+    const isForeign = request.nextUrl.pathname === "/api/auth/logout" && !isOwnRequest(request);
+    if (isForeign) return NextResponse.redirect(process.env.KINDE_SITE_URL ?? request.nextUrl.origin);
+    return NextResponse.next();
+  }
 
   const nonce = randomBytes(16).toString("base64");
   const development = { isDevelopment: process.env.NODE_ENV === "development" };

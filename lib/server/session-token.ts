@@ -34,7 +34,23 @@ export function readSessionToken(request: PlainRequest): string | null {
  * False when the browser says that another site, or another origin of this one, started the request. A person who
  * opens the address (`none`) and a client that says nothing may: neither gives an answer to anybody else.
  */
-export function isOwnRequest(request: PlainRequest): boolean {
-  const site = request.headers.get("sec-fetch-site");
-  return site === null || site === "same-origin" || site === "none";
+export function isOwnRequest({ headers }: Pick<PlainRequest, "headers">): boolean {
+  const site = headers.get("sec-fetch-site");
+  return site === null ? isOwnOrigin(headers) : site === "same-origin" || site === "none";
+}
+
+/** The same for what changes something: that is asked for by a page, never by an address that somebody opens. */
+export function isOwnAct({ headers }: Pick<PlainRequest, "headers">): boolean {
+  const site = headers.get("sec-fetch-site");
+  return site === null ? isOwnOrigin(headers) : site === "same-origin";
+}
+
+/**
+ * For browsers that do not send Sec-Fetch-Site. The host that was asked is the own one here: a browser whose user was
+ * led here under another name sends none of this site's cookies.
+ */
+function isOwnOrigin(headers: PlainRequest["headers"]): boolean {
+  const origin = headers.get("origin");
+  if (origin === null) return true;
+  return URL.canParse(origin) && new URL(origin).host === headers.get("host")?.toLowerCase();
 }

@@ -1,3 +1,4 @@
+import { isOwnAct } from "../../../lib/server/session-token.ts";
 import { readBrowserToken } from "../../session.ts";
 
 // The answer belongs to one session and one moment.
@@ -10,8 +11,7 @@ const NEVER_KEPT = { "cache-control": "private, no-store" };
  * left. A POST from this origin only: nothing that a link or another site can start spends a refresh token.
  */
 export async function POST(request: Request): Promise<Response> {
-  const site = request.headers.get("sec-fetch-site");
-  if (site !== null && site !== "same-origin") {
+  if (!isOwnAct(request)) {
     return Response.json({ code: "forbidden" }, { status: 403, headers: NEVER_KEPT });
   }
   const body = (await request.json().catch(() => ({}))) as { readonly force?: unknown } | null;

@@ -1,6 +1,7 @@
 import { fetchAction } from "convex/nextjs";
 import { NextResponse } from "next/server";
 import { api } from "../../../../convex/_generated/api";
+import { isOwnRequest } from "../../../../lib/server/session-token.ts";
 import { readSession } from "../../../session.ts";
 import { tryForAccount } from "../account-action.ts";
 
@@ -12,8 +13,10 @@ export const dynamic = "force-dynamic";
  *
  * A change of the plan ends the agreement, and with it the meter. What was used in the last minute is sent before that.
  */
-export async function GET(): Promise<Response> {
+export async function GET(request: Request): Promise<Response> {
   const site = process.env.KINDE_SITE_URL ?? "";
+  // A page elsewhere can send somebody here. It may send them to the plan, but it sets nothing going.
+  if (!isOwnRequest(request)) return NextResponse.redirect(`${site}/app/plan`);
   const session = await readSession();
   if (session !== null)
     await tryForAccount(
