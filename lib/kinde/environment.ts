@@ -94,9 +94,13 @@ function judgeSecret(secret: string): string | null {
   return SECRET_SHAPE.test(secret) ? null : "must be 40 to 60 letters and digits, as the provider shows it";
 }
 
+/** Spellings of another site that a browser would follow from here. */
+const ELSEWHERE = ["https://evil.example/", "//evil.example/", "/\\evil.example/", "/\t/evil.example/"];
+
 function judgeRegex(pattern: string): string | null {
   try {
-    return new RegExp(pattern).test("https://evil.example/") ? "lets any site through" : null;
+    const allowed = new RegExp(pattern);
+    return ELSEWHERE.some((target) => allowed.test(target)) ? "lets any site through" : null;
   } catch {
     return "is not a regular expression";
   }
@@ -118,7 +122,10 @@ export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Where the sign-in may send people afterwards: the site itself and nowhere else. */
+/**
+ * Where the sign-in may send people afterwards: the site itself and nowhere else. A browser reads a backslash as a
+ * slash, and takes tabs and line ends out before it looks: none of them may follow the first slash.
+ */
 export function postLoginAllowedRegex(siteUrl: string): string {
-  return `^(?:${siteUrl.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)})?/(?![/\\\\])`;
+  return `^(?:${siteUrl.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)})?/(?![/\\\\\\s])`;
 }

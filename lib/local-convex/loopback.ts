@@ -1,5 +1,6 @@
 /** Tells requests of this machine from those a foreign web page makes a browser send here. */
 import type { IncomingMessage } from "node:http";
+import { isIPv4 } from "node:net";
 import { RequestError } from "./errors.ts";
 
 /** A foreign page can make its own name resolve to this machine; the Host header then still names the page. */
@@ -28,5 +29,5 @@ export function isLoopbackOrigin(origin: string): boolean {
 }
 
 function isLoopbackName(name: string): boolean {
-  return name === "localhost" || name === "[::1]" || /^127(\.\d{1,3}){3}$/.test(name);
+  return name === "localhost" || name === "[::1]" || (isIPv4(name) && name.startsWith("127."));
 }

@@ -72,6 +72,8 @@ describe("webFaults", () => {
   test.each([
     ["", "is not set"],
     [".*", "lets any site through"],
+    ["^/", "lets any site through"],
+    ["^(?:https://hold.example)?/(?![/\\\\])", "lets any site through"],
     ["(", "is not a regular expression"],
   ])("refuses the pattern %j of allowed redirects: %s", (pattern, message) => {
     expect(webFaults({ ...good, KINDE_POST_LOGIN_ALLOWED_URL_REGEX: pattern })).toEqual([
@@ -99,5 +101,12 @@ describe("postLoginAllowedRegex", () => {
     "http://localhost:3000@evil.example/",
     "javascript:alert(1)",
     "http://localhostx3000/",
+    // A URL parser takes these characters out, and what is left begins with two slashes.
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "/\r\\evil.example",
+    "/\t\n\r//evil.example",
+    "\t//evil.example",
+    " //evil.example",
   ])("keeps %s out", (target) => expect(allowed.test(target)).toBe(false));
 });
