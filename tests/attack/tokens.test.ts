@@ -12,7 +12,9 @@ import { createCustomer, type Customer, openWorld, type World } from "./world.ts
 let world: World;
 let customer: Customer;
 let otherIssuer: TestIssuer;
+let evilKey: Awaited<ReturnType<typeof makeKey>>;
 beforeAll(async () => {
+  evilKey = await makeKey("evil");
   world = await openWorld();
   customer = await createCustomer(world);
   otherIssuer = await startTestIssuer(await makeKey("first"));
@@ -45,9 +47,8 @@ type Forge = () => Promise<string | string[]>;
 const sub = () => decoded(partsOf(customer.token)[1])["sub"] as string;
 
 /** Signed with the attacker's own key, which the header offers along with it. */
-async function withOwnKey(header: (jwk: JWK) => object): Promise<string> {
-  const key = await makeKey("evil");
-  return await world.issuer.sign({ sub: sub() }, { key, header: { ...header(key.publicJwk) } });
+function withOwnKey(header: (jwk: JWK) => Record<string, unknown>): Promise<string> {
+  return world.issuer.sign({ sub: sub() }, { key: evilKey, header: header(evilKey.publicJwk) });
 }
 
 const FORGERIES: [name: string, forge: Forge][] = [

@@ -22,6 +22,10 @@ const WEB_VARIABLES = [
     "the deployment that npx convex deploy names; read when a request comes, so one build serves any",
   ],
   ["HOLDFAST_SERVER_SECRET", "64 hex digits; npm start makes one under .holdfast/server-secret"],
+  [
+    "HOLDFAST_TRUSTED_PROXIES",
+    "how many proxies of yours stand in front; without it all clients behind one count as one when failures are held back",
+  ],
 ] as const;
 
 const CONVEX_VARIABLES = [
