@@ -1,4 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { z } from "zod";
+import * as requests from "../../lib/server/api/request-schemas.ts";
 
 /**
  * The part of /api/v1 that the scripts talk to, in memory: enough gate to count against, and faults on demand.
@@ -48,6 +50,16 @@ interface Body {
 
 const OPERATOR = "hf_op_test";
 
+/** What the real API takes: a script that sends anything else would get a 400 there. */
+const BODIES: readonly (readonly [path: RegExp, schema: z.ZodType])[] = [
+  [/^\/accounts$/, requests.accountBody],
+  [/^\/accounts\/\w+\/keys$/, requests.apiKeyBody],
+  [/^\/jobs$/, requests.admitBody],
+  [/^\/jobs\/\w+\/charge$/, requests.chargeBody],
+  [/^\/jobs\/\w+\/heartbeat$/, requests.heartbeatBody],
+  [/^\/jobs\/\w+\/settle$/, requests.settleBody],
+];
+
 export async function startFakeGate(port = 0): Promise<FakeGate> {
   const accounts = new Map<string, Account>();
   const server = createServer();
@@ -79,12 +91,15 @@ async function serve(
   gate.seen.push(`${method} ${path}`);
   let text = "";
   for await (const chunk of request) text += String(chunk);
+  const given: unknown = text === "" ? {} : JSON.parse(text);
+  const checked = BODIES.find(([form]) => form.test(path))?.[1].safeParse(given);
+  if (checked?.success === false) throw new Error(`${method} ${path}: ${checked.error.message}`);
   const fault = gate.fault(method, path);
   const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
   const [status, body] =
     typeof fault === "number"
       ? [fault, { code: "test_fault", detail: "made by the test" }]
-      : answer(gate, accounts, token, method, path, text === "" ? {} : JSON.parse(text));
+      : answer(gate, accounts, token, method, path, given as Body);
   // Done, but the caller never hears of it.
   if (fault === "lost_reply") {
     request.socket.destroy();

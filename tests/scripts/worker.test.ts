@@ -7,7 +7,7 @@ import { runScript } from "./run-script.ts";
 let gate: FakeGate;
 beforeEach(async () => {
   gate = await startFakeGate();
-  await post("/accounts", "hf_op_test", { limitUnits: 100_000 });
+  await post("/accounts", "hf_op_test", { name: "worker", limitUnits: 100_000 });
 });
 afterEach(() => gate.close());
 

@@ -84,6 +84,25 @@ describe("a bad body is a 400 that names the path, and reaches nothing", () => {
   });
 });
 
+test.each([{}, { takeOver: false }])("a heartbeat %j that is no take-over needs the fence", async (body) => {
+  const answer = await api.call(`/jobs/${JOB_ID}/heartbeat`, { method: "POST", body });
+  expect(answer.status).toBe(400);
+  expect(answer.json).toMatchObject({
+    code: "invalid",
+    errors: [{ path: "fence", message: "This field is needed unless takeOver is true." }],
+  });
+  expect(api.convex.calls).toEqual([]);
+});
+
+test("a worker that takes over needs no fence: the answer gives it one", async () => {
+  api.convex.on("gate:heartbeat", { value: { kind: "renewed", job } });
+  const body = { takeOver: true };
+  const answer = await api.call(`/jobs/${JOB_ID}/heartbeat`, { method: "POST", body });
+  expect(answer.status).toBe(200);
+  expect(answer.json.job.fence).toBe(job.fence);
+  expect(api.convex.calls[0]?.args).toMatchObject({ jobId: JOB_ID, takeOver: true });
+});
+
 describe("a number outside its range is out_of_range with field, minimum and maximum (A23)", () => {
   test.each<[path: string, field: string, json: string, minimum: number, maximum: number]>([
     ["/jobs", "units", '{"key":"k","units":9007199254740992}', 1, UNITS_MAX],

@@ -69,10 +69,16 @@ export const chargeBody = z.strictObject({
   units: units(0, "Units that this step used"),
   fence,
 });
-export const heartbeatBody = z.strictObject({
-  fence: fence.describe("The fence as last answered; any number when taking over"),
-  takeOver: z.boolean().optional().describe("Moves the fence on, so that an older worker loses the job"),
-});
+/** A worker that takes over has no fence yet: the answer gives it one. */
+export const heartbeatBody = z
+  .strictObject({
+    fence: fence.optional().describe("The fence as last answered; needed unless taking over"),
+    takeOver: z.boolean().optional().describe("Moves the fence on, so that an older worker loses the job"),
+  })
+  .refine((body) => body.takeOver === true || body.fence !== undefined, {
+    path: ["fence"],
+    message: "This field is needed unless takeOver is true",
+  });
 export const extendBody = z.strictObject({ units: units(1, "Units to add to the hold"), fence });
 export const settleBody = z.strictObject({
   outcome,
