@@ -2,6 +2,7 @@
 // Safe to run again: data and secrets under --data-dir are found, never overwritten.
 import { resolve } from "node:path";
 import { helpText, parseOptions, runMain, usageError } from "./support/cli.mjs";
+import { watchNpmParent } from "./support/npm-parent.ts";
 import { ROOT } from "./support/root.ts";
 import { supervise, type SupervisorOptions } from "./support/supervisor.ts";
 
@@ -45,7 +46,9 @@ async function main(argv: string[]): Promise<number> {
   // A second Ctrl-C does not wait: the children notice our end and follow.
   const onSignal = () => (stop.signal.aborted ? process.exit(130) : stop.abort());
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
-  return supervise(supervisorOptions(options), stop);
+  const script = process.env.npm_lifecycle_event;
+  const endWatch = watchNpmParent({ script, parentPid: () => process.ppid }, () => stop.abort());
+  return supervise(supervisorOptions(options), stop).finally(endWatch);
 }
 
 function supervisorOptions(options: ReturnType<typeof parseOptions<typeof OPTIONS>>): SupervisorOptions {

@@ -159,6 +159,44 @@ describe("the stack", () => {
     expect(second.output()).toContain("Holdfast runs.");
   });
 
+  test("started by npm stops when npm is told to", { timeout: TIMEOUT_MS }, async () => {
+    const ports = await freePorts();
+    const names = { "data-dir": dataDir, port: ports.port, "convex-port": ports.convexPort };
+    const options = Object.entries({ ...names, "kinde-port": ports.kindePort });
+    const argv = options.flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const npm = spawn("npm", ["start", "--", ...argv], {
+      env: { ...process.env, CONVEX_URL: "", KINDE_ISSUER_URL: "" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    // Ends when the last process that writes to it has ended: the stack, not npm.
+    let output = "";
+    for await (const chunk of npm.stdout) {
+      output += String(chunk);
+      if (output.includes("Holdfast runs.")) npm.kill("SIGTERM");
+    }
+    expect(lastLine(output)).toBe("stopped");
+    for (const port of Object.values(ports)) expect(await probePort("127.0.0.1", port)).toBe("free");
+  });
+
+  test(
+    "a worker killed with SIGKILL is taken over by another, which pays for the steps once",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const stack = await start();
+      const token = await openAccount(stack, 10_000);
+      const argv = ["scripts/worker.mjs", "--key", "k", "--url", stack.url, "--api-key", token];
+      const worker = spawn(process.execPath, [...argv, "--step-ms", "600000"], { stdio: "ignore" });
+      const ended = once(worker, "close");
+      await until(async () => (await usage(stack, token)).running[0]?.step === 1);
+      worker.kill("SIGKILL");
+      await ended;
+      const second = await runScript([...argv, "--take-over", "--steps", "3", "--step-ms", "1"]);
+      expect(second).toMatchObject({ status: 0, stderr: "" });
+      expect(second.stdout).toContain("taken over after step 1");
+      expect(await usage(stack, token)).toMatchObject({ usedUnits: 3000, heldUnits: 0 });
+    },
+  );
+
   test(
     "a worker killed with SIGKILL is swept once its lease has ended, and its hold returns",
     { timeout: TIMEOUT_MS },
