@@ -6,7 +6,7 @@ import { type ReactNode, useState } from "react";
 import { api } from "../../convex/_generated/api";
 import { ButtonLink, Button } from "../components/button.tsx";
 import { formatUnits } from "../components/format.ts";
-import { MeterBar, MeterMark } from "../components/meter-bar.tsx";
+import { MeterMark } from "../components/meter-bar.tsx";
 import { Figure, Figures, Panel, ScreenHead } from "../components/panel.tsx";
 import { Loading } from "../components/states.tsx";
 import { Ago, Countdown, Instant, ZoneName } from "../components/time.tsx";
@@ -15,6 +15,7 @@ import { FirstSteps } from "./first-steps.tsx";
 import { HoldList } from "./hold-list.tsx";
 import { LimitNotice } from "./limit-notice.tsx";
 import { planName } from "./plan/plans.ts";
+import { UsageBar } from "./usage-bar.tsx";
 import { UsageChart, useUsageByDay } from "./usage-chart.tsx";
 import { useUsage } from "./use-usage.ts";
 
@@ -53,14 +54,7 @@ export function UsageScreen() {
               )
             }
           >
-            <MeterBar
-              label={`${formatUnits(usage.usedUnits)} tokens used and ${formatUnits(usage.heldUnits)} held of ${limitUnits === null ? "no known limit" : formatUnits(limitUnits)}`}
-              parts={[
-                { name: "used", units: usage.usedUnits, look: "used" },
-                { name: "held", units: usage.heldUnits, look: "held" },
-              ]}
-              whole={limitUnits}
-            />
+            <UsageBar usage={usage} />
             <Figures>
               <Figure name="Used" mark={<MeterMark look="used" />}>
                 {formatUnits(usage.usedUnits)}

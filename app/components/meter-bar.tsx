@@ -13,22 +13,33 @@ const LOOKS: Record<MeterPart["look"], string> = {
 };
 
 /**
- * `whole` null: there is no limit, and the parts fill the bar by their share. The bar is a picture of the figures
- * beside it; readers that cannot see it hear `label`.
+ * `whole` null: there is no limit, so the parts fill the bar by their share and it has no right end. "unknown": the
+ * bar stays empty and dashed, because no share can be told. The bar is a picture of the figures beside it; readers
+ * that cannot see it hear `label`.
  */
 export function MeterBar(props: {
   label: string;
   parts: readonly MeterPart[];
-  whole: number | null;
+  whole: number | null | "unknown";
   isSmall?: boolean;
 }) {
+  const height = props.isSmall === true ? "h-2" : "h-4";
+  if (props.whole === "unknown") {
+    return (
+      <div
+        role="img"
+        aria-label={props.label}
+        className={`w-full rounded-full border border-dashed border-edge ${height}`}
+      />
+    );
+  }
   const sum = props.parts.reduce((units, part) => units + part.units, 0);
   const whole = Math.max(props.whole ?? 0, sum, 1);
   return (
     <div
       role="img"
       aria-label={props.label}
-      className={`flex w-full gap-px overflow-hidden rounded-full bg-sunken ring-1 ring-line ring-inset ${props.isSmall === true ? "h-2" : "h-4"}`}
+      className={`flex w-full gap-px overflow-hidden rounded-full bg-sunken ring-1 ring-line ring-inset ${height} ${props.whole === null ? "mask-r-from-60%" : ""}`}
     >
       {props.parts.map(
         ({ name, units, look }) =>

@@ -5,12 +5,13 @@ import { api } from "../../../convex/_generated/api";
 import { Badge } from "../../components/badge.tsx";
 import { buttonClass } from "../../components/button.tsx";
 import { formatUnits } from "../../components/format.ts";
-import { MeterBar } from "../../components/meter-bar.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Figure, Figures, Panel, ScreenHead } from "../../components/panel.tsx";
 import { Loading } from "../../components/states.tsx";
 import { Instant } from "../../components/time.tsx";
+import { UsageBar } from "../usage-bar.tsx";
 import { type OfferedPlan, planName, PLANS } from "./plans.ts";
+import type { Usage } from "../limit-words.ts";
 import { useUsage } from "../use-usage.ts";
 
 /** The plan of the account, and the others. */
@@ -20,7 +21,6 @@ export function PlanScreen() {
   if (me == null || usage === undefined) return <Loading what="your plan" rows={6} />;
   const { planKey, provider } = me;
   const isOffered = PLANS.some(({ key }) => key === planKey);
-  const limitUnits = usage.limit?.limitUnits ?? null;
   return (
     <>
       <ScreenHead title="Plan">
@@ -32,10 +32,7 @@ export function PlanScreen() {
           <Figure name="Plan">{planKey === null ? "not known yet" : planName(planKey)}</Figure>
           <Figure name="Used of this cycle">
             {formatUnits(usage.usedUnits)}
-            <span className="text-base font-normal text-muted">
-              {" "}
-              {limitUnits === null ? "" : `of ${formatUnits(limitUnits)}`}
-            </span>
+            <span className="text-base font-normal text-muted"> {ofLimit(usage.limit)}</span>
           </Figure>
           <Figure name="Next cycle">
             <span className="text-base">
@@ -43,12 +40,7 @@ export function PlanScreen() {
             </span>
           </Figure>
         </Figures>
-        <MeterBar
-          isSmall
-          label={`${formatUnits(usage.usedUnits)} used of ${limitUnits === null ? "no known limit" : formatUnits(limitUnits)}`}
-          whole={limitUnits}
-          parts={[{ name: "used", units: usage.usedUnits, look: "used" }]}
-        />
+        <UsageBar isSmall usage={usage} />
         {provider === "fixed" && (
           <Notice tone="info" title="An operator has set your limit">
             It does not come from a plan, so another plan does not change it.
@@ -77,6 +69,11 @@ export function PlanScreen() {
       </section>
     </>
   );
+}
+
+function ofLimit(limit: Usage["limit"]): string {
+  if (limit === null) return "of a limit not known now";
+  return limit.limitUnits === null ? "without a limit" : `of ${formatUnits(limit.limitUnits)}`;
 }
 
 function PlanCard({ plan, isCurrent }: { plan: OfferedPlan; isCurrent: boolean }) {

@@ -126,7 +126,7 @@ function Usage({ account: { usedUnits, heldUnits, limit } }: { account: AccountR
       <MeterBar
         isSmall
         label={`${formatUnits(usedUnits)} used${held}, ${of}`}
-        whole={whole}
+        whole={limit === null ? "unknown" : whole}
         parts={[
           { name: "used", units: usedUnits, look: "used" },
           { name: "held", units: heldUnits, look: "held" },

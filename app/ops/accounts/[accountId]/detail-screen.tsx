@@ -105,7 +105,7 @@ function UsagePanel({ account }: { account: AccountView }) {
     >
       <MeterBar
         label={`${formatUnits(usedUnits)} used, ${formatUnits(heldUnits)} held, limit ${limitText}`}
-        whole={whole}
+        whole={limit === null ? "unknown" : whole}
         parts={[
           { name: "used", units: usedUnits, look: "used" },
           { name: "held", units: heldUnits, look: "held" },
