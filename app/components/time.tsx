@@ -38,6 +38,18 @@ export function Countdown({ untilMs, over }: { untilMs: number; over: string }) 
   return <span className="tabular-nums">{untilMs <= nowMs ? over : formatDuration(untilMs - nowMs)}</span>;
 }
 
+/** "in 9 s", counting down; the instant itself as a tooltip, and `over` once it is past. */
+export function Until({ ms, over }: { ms: number; over: string }) {
+  const nowMs = useNow();
+  const dateTime = new Date(ms).toISOString();
+  if (nowMs === null) return <time dateTime={dateTime} />;
+  return (
+    <time dateTime={dateTime} title={formatInstantSeconds(ms)} className="tabular-nums">
+      {ms <= nowMs ? over : `in ${formatDuration(ms - nowMs)}`}
+    </time>
+  );
+}
+
 /** The name of the reader's zone, such as "Europe/Berlin". */
 export function ZoneName() {
   const isKnown = useNow() !== null;

@@ -1,4 +1,4 @@
-import type { LimitUnknown, Refusal } from "./types.ts";
+import type { LimitUnknown, Refusal, RoomNumbers } from "./types.ts";
 
 /** A refusal for a person: what happened, the numbers, and what to do next. */
 export interface RefusalText {
@@ -7,34 +7,27 @@ export interface RefusalText {
   readonly next: string;
 }
 
-/** `formatTime` writes an instant in the reader's zone. */
+/**
+ * `formatTime` writes an instant in the reader's zone. When the earliest lease ends is left to the caller: it moves with
+ * each sign of life of its worker.
+ */
 export function refusalText(
   refusal: Refusal | LimitUnknown,
   formatTime: (instantMs: number) => string,
 ): RefusalText {
   switch (refusal.code) {
-    case "limit_reached": {
-      const detail =
-        `You asked for ${count(refusal.requestedUnits)}; ${count(refusal.freeUnits)} of ` +
-        `${count(refusal.limitUnits)} are free (${count(refusal.usedUnits)} used, ${count(refusal.heldUnits)} held).`;
-      // No reset would ever make room for it.
-      if (refusal.requestedUnits > refusal.limitUnits) {
-        const title = "The job is larger than the whole limit";
-        return { title, detail, next: "Ask for less, or choose a larger plan." };
-      }
-      return {
-        title: "The limit is used up",
-        detail,
-        next: `Ask for less, choose a larger plan, or wait for the reset on ${formatTime(refusal.nextCycleStartMs)}.`,
-      };
-    }
+    case "limit_reached":
+      return limitReachedText(refusal, formatTime);
     case "held_by_running_jobs":
       return {
         title: "Your own running jobs hold the room",
         detail:
           `You asked for ${count(refusal.requestedUnits)}; ${count(refusal.freeUnits)} of ` +
           `${count(refusal.limitUnits)} are free and ${count(refusal.heldUnits)} are held by running jobs.`,
-        next: `Wait for one to end, or ask for less. The earliest lease ends at ${formatTime(refusal.earliestLeaseExpiresAtMs)}.`,
+        next:
+          refusal.freeUnits > 0
+            ? `Wait for one to end, or ask for at most ${count(refusal.freeUnits)}.`
+            : "Wait for one to end.",
       };
     case "limit_unknown":
       return {
@@ -67,6 +60,42 @@ export function refusalText(
         next: "Use a new key for a new job.",
       };
   }
+}
+
+/** What was asked for is more than use leaves of the limit. There may be room for less, and what is held may make some. */
+function limitReachedText(numbers: RoomNumbers, formatTime: (instantMs: number) => string): RefusalText {
+  const { requestedUnits, limitUnits, usedUnits, heldUnits, freeUnits } = numbers;
+  const detail =
+    `You asked for ${count(requestedUnits)}; ${count(freeUnits)} of ` +
+    `${count(limitUnits)} are free (${count(usedUnits)} used, ${count(heldUnits)} held).`;
+  if (limitUnits === 0) {
+    return { title: "The plan has no tokens", detail, next: "A larger plan has some." };
+  }
+  const reset = formatTime(numbers.nextCycleStartMs);
+  const leftUnits = limitUnits - usedUnits;
+  const less =
+    freeUnits > 0
+      ? `Ask for at most ${count(freeUnits)}`
+      : `Ask for at most ${count(leftUnits)} once your running jobs have ended`;
+  // No reset would ever make room for it.
+  if (requestedUnits > limitUnits) {
+    const isUsedUp = leftUnits <= 0;
+    const smaller = isUsedUp ? `Ask for at most ${count(limitUnits)} after the reset on ${reset}` : less;
+    return {
+      title: "The job is larger than the whole limit",
+      detail,
+      next: `${smaller}, or choose a larger plan.`,
+    };
+  }
+  if (leftUnits <= 0) {
+    const next = `Choose a larger plan, or wait for the reset on ${reset}.`;
+    return { title: "The limit is used up", detail, next };
+  }
+  return {
+    title: "Not enough is left of the limit",
+    detail,
+    next: `${less}, choose a larger plan, or wait for the reset on ${reset}.`,
+  };
 }
 
 const count = (units: number): string => units.toLocaleString("en-US");

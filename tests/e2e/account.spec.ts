@@ -24,7 +24,7 @@ test("a new customer signs up, sees the account live, upgrades, and the next job
   await expect(page.getByText("Plan Pro")).toBeVisible();
 
   await open(page, "Jobs");
-  await startJob(page, { units: 50_000, stepUnits: 100 });
+  await startJob(page, { units: 50_000, stepUnits: 100, steps: 5 });
   await expect(page.getByText("50,000 tokens are held for it.")).toBeVisible();
   await open(page, "Usage");
   await expect(figure(page, "Held")).toHaveText("50,000");

@@ -9,7 +9,7 @@ test("the session lives on over many tokens, on an open page and across pages", 
   for (let round = 1; round <= 3; round += 1) {
     await page.waitForTimeout(26_000);
     await open(page, "Jobs");
-    await startJob(page, { units: 500, stepUnits: 20 });
+    await startJob(page, { units: 500, stepUnits: 20, steps: 5 });
     await expect(page.getByText("500 tokens are held for it.")).toBeVisible();
     await open(page, "Usage");
     await expect(figure(page, "Used")).toHaveText(String(round * 100));

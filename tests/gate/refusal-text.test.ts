@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { refusalText } from "../../lib/gate/refusal-text.ts";
+import { decideRoom, freeUnitsOf } from "../../lib/gate/room.ts";
 import type { LimitUnknown, Refusal } from "../../lib/gate/types.ts";
 
 const room = {
@@ -13,24 +14,104 @@ const room = {
 };
 const text = (refusal: Refusal | LimitUnknown) => refusalText(refusal, (instantMs) => `<${instantMs}>`);
 
-test("a limit that is used up is met with the numbers and the reset", () => {
-  const { title, detail, next } = text({ code: "limit_reached", ...room });
-  expect(title).toBe("The limit is used up");
-  expect(detail).toBe("You asked for 40,000; 20,000 of 100,000 are free (20,000 used, 60,000 held).");
-  expect(next).toBe("Ask for less, choose a larger plan, or wait for the reset on <5>.");
+interface Room {
+  readonly asked: number;
+  readonly limit: number;
+  readonly used: number;
+  readonly held: number;
+}
+
+const DETAIL = "You asked for 40,000; 20,000 of 100,000 are free (20,000 used, 60,000 held).";
+test("a refusal tells the numbers it was made from", () => {
+  expect(text({ code: "limit_reached", ...room }).detail).toBe(DETAIL);
 });
 
-test("a job that is larger than the whole limit is not told to wait for the reset", () => {
-  const { title, next } = text({ code: "limit_reached", ...room, requestedUnits: 100_001 });
-  expect(title).toBe("The job is larger than the whole limit");
-  expect(next).toBe("Ask for less, or choose a larger plan.");
+test.each<[name: string, numbers: Room, title: string, next: string]>([
+  [
+    "all of it used",
+    { asked: 1, limit: 100, used: 100, held: 0 },
+    "The limit is used up",
+    "Choose a larger plan, or wait for the reset on <5>.",
+  ],
+  [
+    "more used than a smaller plan has, and a job still running",
+    { asked: 1, limit: 100, used: 130, held: 20 },
+    "The limit is used up",
+    "Choose a larger plan, or wait for the reset on <5>.",
+  ],
+  [
+    "room left, but less than was asked for",
+    { asked: 1_500, limit: 10_000, used: 9_000, held: 0 },
+    "Not enough is left of the limit",
+    "Ask for at most 1,000, choose a larger plan, or wait for the reset on <5>.",
+  ],
+  [
+    "room left beside a hold, and too little even without it",
+    { asked: 90, limit: 100, used: 20, held: 30 },
+    "Not enough is left of the limit",
+    "Ask for at most 50, choose a larger plan, or wait for the reset on <5>.",
+  ],
+  [
+    "the rest held, and too little even without the hold",
+    { asked: 90, limit: 100, used: 20, held: 80 },
+    "Not enough is left of the limit",
+    "Ask for at most 80 once your running jobs have ended, choose a larger plan, or wait for the reset on <5>.",
+  ],
+  [
+    "a job larger than the whole limit, with room for a smaller one",
+    { asked: 101, limit: 100, used: 20, held: 30 },
+    "The job is larger than the whole limit",
+    "Ask for at most 50, or choose a larger plan.",
+  ],
+  [
+    "a job larger than the whole limit, which is held",
+    { asked: 101, limit: 100, used: 0, held: 100 },
+    "The job is larger than the whole limit",
+    "Ask for at most 100 once your running jobs have ended, or choose a larger plan.",
+  ],
+  [
+    "a job larger than the whole limit, which is used up",
+    { asked: 101, limit: 100, used: 100, held: 0 },
+    "The job is larger than the whole limit",
+    "Ask for at most 100 after the reset on <5>, or choose a larger plan.",
+  ],
+  [
+    "a plan without tokens",
+    { asked: 1, limit: 0, used: 0, held: 0 },
+    "The plan has no tokens",
+    "A larger plan has some.",
+  ],
+])("limit reached: %s", (_name, numbers, title, next) => {
+  expect(text({ code: "limit_reached", ...roomOf(numbers) })).toMatchObject({ title, next });
+  const [, offered] = /^Ask for at most ([\d,]+)(?:,| or)/.exec(next) ?? [];
+  if (offered !== undefined) expect(gateOn(numbers, Number(offered.replace(",", "")))).toBe("room");
 });
 
-test("room that running jobs hold is not a reason to upgrade", () => {
-  const answer = text({ code: "held_by_running_jobs", ...room, earliestLeaseExpiresAtMs: 7 });
-  expect(answer.next).toBe("Wait for one to end, or ask for less. The earliest lease ends at <7>.");
+test.each<[name: string, numbers: Room, next: string]>([
+  [
+    "some of it free",
+    { asked: 40, limit: 100, used: 20, held: 60 },
+    "Wait for one to end, or ask for at most 20.",
+  ],
+  ["nothing free", { asked: 40, limit: 100, used: 20, held: 80 }, "Wait for one to end."],
+])("room that running jobs hold is not a reason to upgrade: %s", (_name, numbers, next) => {
+  const held = { code: "held_by_running_jobs", earliestLeaseExpiresAtMs: 7 } as const;
+  const answer = text({ ...held, ...roomOf(numbers) });
+  expect(answer).toMatchObject({ title: "Your own running jobs hold the room", next });
   expect(JSON.stringify(answer)).not.toContain("plan");
 });
+
+/** What the gate says to a request for `units` at the same moment. */
+function gateOn({ limit, used, held }: Room, units: number) {
+  const budget = { usedUnits: used, heldUnits: held };
+  return decideRoom({ limitUnits: limit, budget, requestedUnits: units, acceptUnits: null }).kind;
+}
+
+function roomOf({ asked, limit, used, held }: Room) {
+  const budget = { usedUnits: used, heldUnits: held };
+  const freeUnits = freeUnitsOf(limit, budget) ?? 0;
+  return { requestedUnits: asked, limitUnits: limit, freeUnits, nextCycleStartMs: 5, ...budget };
+}
 
 test.each<[Refusal | LimitUnknown, string]>([
   [{ code: "limit_unknown", retryAfterMs: 1 }, "Try again in 1 second."],

@@ -13,7 +13,7 @@ import { Notice } from "../../components/notice.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { signOut } from "../../components/session-token.ts";
 import { SIGN_OUT_HREF } from "../../components/sign-out.tsx";
-import { Instant } from "../../components/time.tsx";
+import { Instant, Until } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
 import { planName } from "../plan/plans.ts";
 import type { Standing } from "./account-screen.tsx";
@@ -114,7 +114,7 @@ function ObstacleNotice({ obstacle }: { obstacle: Obstacle }) {
         <div className="flex flex-col items-start gap-2">
           <span>
             Cancel {count === 1 ? "it" : "them"}, or wait: without a sign of life the last one ends{" "}
-            <Instant ms={lastLeaseExpiresAtMs} />.
+            <Until ms={lastLeaseExpiresAtMs} over="about now" />.
           </span>
           <ButtonLink href="/app/jobs" size="sm">
             Jobs

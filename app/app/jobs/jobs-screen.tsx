@@ -2,8 +2,11 @@
 
 import { useQuery } from "convex/react";
 import { api } from "../../../convex/_generated/api";
+import { formatUnits } from "../../components/format.ts";
+import { MeterMark } from "../../components/meter-bar.tsx";
 import { ScreenHead } from "../../components/panel.tsx";
 import { Loading } from "../../components/states.tsx";
+import { UsageBar } from "../usage-bar.tsx";
 import { useUsage } from "../use-usage.ts";
 import { Estimates } from "./estimates.tsx";
 import { FIRST_JOBS, JobTable } from "./job-table.tsx";
@@ -28,6 +31,7 @@ export function JobsScreen() {
         A job holds tokens before it starts and never uses more than it holds. Start some, take a worker away,
         and watch the hold come back.
       </ScreenHead>
+      <Room />
       <StartJobs />
       {known.includes(undefined) ? (
         <Loading what="your jobs" rows={6} />
@@ -40,5 +44,41 @@ export function JobsScreen() {
         </>
       )}
     </>
+  );
+}
+
+/** What a job can still hold, where jobs are started: the whole picture is on the screen of the usage. */
+function Room() {
+  const usage = useUsage();
+  const limit = usage?.limit;
+  return (
+    <section aria-label="Room" className="flex flex-col gap-2">
+      {usage === undefined ? <div className="h-2" /> : <UsageBar isSmall usage={usage} />}
+      <p className="flex min-h-5 flex-wrap gap-x-4 gap-y-1 text-sm text-muted tabular-nums">
+        {usage !== undefined && (
+          <>
+            <Part look="used" name="used" units={usage.usedUnits} />
+            <Part look="held" name="held" units={usage.heldUnits} />
+            {usage.freeUnits !== null && <Part look="free" name="free" units={usage.freeUnits} />}
+            <span className="ml-auto">
+              {limit == null
+                ? "The limit is not known"
+                : limit.limitUnits === null
+                  ? "No limit"
+                  : `Limit ${formatUnits(limit.limitUnits)}`}
+            </span>
+          </>
+        )}
+      </p>
+    </section>
+  );
+}
+
+function Part({ look, name, units }: { look: "used" | "held" | "free"; name: string; units: number }) {
+  return (
+    <span className="flex items-center gap-1.5">
+      <MeterMark look={look} />
+      <span className="text-ink">{formatUnits(units)}</span> {name}
+    </span>
   );
 }

@@ -19,7 +19,7 @@ import { feedLines } from "./job-feed.ts";
 import { JobStatus } from "./job-status.tsx";
 import { useAdmission } from "./use-admission.ts";
 
-const LINES_SHOWN = 4;
+const LINES_SHOWN = 6;
 
 /** One job as it goes: its hold, its lease, and what happens to it. */
 export function LiveJob(props: { job: JobView; isKilled: boolean; onKilled: () => void }) {

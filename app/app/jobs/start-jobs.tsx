@@ -6,18 +6,20 @@ import { useRef, useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { Button } from "../../components/button.tsx";
 import { SelectField, TextField } from "../../components/field.tsx";
-import { formatUnits } from "../../components/format.ts";
 import { Panel } from "../../components/panel.tsx";
+import { useUsage } from "../use-usage.ts";
 import { Preview } from "./preview.tsx";
+import { Suggestion } from "./suggestion.tsx";
 import { type Outcome, StartOutcome } from "./start-outcome.tsx";
 import { type AdmissionArgs, useAdmission } from "./use-admission.ts";
 
 const AT_ONCE = 5;
+/** Of the free plan's 10,000 five such jobs would hold 15,000: three start, and two are told why they do not. */
 const DEFAULTS = {
   kind: "report",
-  units: "1000",
-  stepUnits: "150",
-  steps: "5",
+  units: "3000",
+  stepUnits: "100",
+  steps: "10",
   stepMs: "1000",
   leaseMs: "10000",
 };
@@ -37,6 +39,7 @@ const PACES = [
 export function StartJobs() {
   const { admit } = useAdmission();
   const estimates = useQuery(api.gate.estimates, {});
+  const usage = useUsage();
   const [form, setForm] = useState(DEFAULTS);
   const [starting, setStarting] = useState(0);
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>([]);
@@ -130,14 +133,11 @@ export function StartJobs() {
         </div>
         <p className="flex min-h-8 flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
           {estimate !== undefined ? (
-            <>
-              {estimate.jobs === 1 ? "1 job" : `${formatUnits(estimate.jobs)} jobs`} of this kind: half used
-              up to {formatUnits(estimate.p50UsedUnits)}, nine in ten up to{" "}
-              {formatUnits(estimate.p90UsedUnits)}. Suggested hold:{" "}
-              <Button size="sm" onClick={() => setForm({ ...form, units: String(estimate.suggestedUnits) })}>
-                Use {formatUnits(estimate.suggestedUnits)}
-              </Button>
-            </>
+            <Suggestion
+              estimate={estimate}
+              freeUnits={usage?.freeUnits ?? null}
+              onUse={(units) => setForm({ ...form, units: String(units) })}
+            />
           ) : (
             estimates !== undefined && "No job of this kind has run to its end yet, so no hold is suggested."
           )}

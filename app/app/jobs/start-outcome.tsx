@@ -1,9 +1,15 @@
 "use client";
 
+import { useQueries } from "convex/react";
+import { useMemo } from "react";
+import { api } from "../../../convex/_generated/api";
+import type { JobView } from "../../../lib/gate/job-view.ts";
 import { refusalText } from "../../../lib/gate/refusal-text.ts";
 import { ButtonLink } from "../../components/button.tsx";
-import { formatInstant, formatUnits } from "../../components/format.ts";
+import { formatInstant } from "../../components/format.ts";
 import { Notice } from "../../components/notice.tsx";
+import { EarliestLease } from "./earliest-lease.tsx";
+import { startedWords } from "./started-words.ts";
 import type { Admission } from "./use-admission.ts";
 
 export type Outcome = Admission | { readonly kind: "broken" };
@@ -22,8 +28,7 @@ export function StartOutcome({ outcomes }: { outcomes: readonly Outcome[] }) {
           tone="good"
           title={outcomes.length === 1 ? "Started" : `${started.length} of ${outcomes.length} started`}
         >
-          {formatUnits(started.reduce((units, { job }) => units + job.heldUnits, 0))} tokens are held for{" "}
-          {started.length === 1 ? "it" : "them"}.
+          <StartedJobs jobs={started.map(({ job }) => job)} />
         </Notice>
       )}
       {[...byCode.values()].map((refusal) => {
@@ -38,7 +43,9 @@ export function StartOutcome({ outcomes }: { outcomes: readonly Outcome[] }) {
             }
             next={
               <div className="flex flex-col items-start gap-2">
-                <span>{next}</span>
+                <span>
+                  {next} {refusal.code === "held_by_running_jobs" && <EarliestLease />}
+                </span>
                 {refusal.code === "limit_reached" && (
                   <ButtonLink href="/app/plan" size="sm">
                     See the plans
@@ -59,5 +66,24 @@ export function StartOutcome({ outcomes }: { outcomes: readonly Outcome[] }) {
         />
       )}
     </div>
+  );
+}
+
+/** The jobs of the press as they are now. */
+function StartedJobs({ jobs }: { jobs: readonly JobView[] }) {
+  const ids = jobs.map(({ id }) => id).join(" ");
+  const asked = useMemo(
+    () =>
+      Object.fromEntries(
+        ids.split(" ").map((jobId) => [jobId, { query: api.gate.getJob, args: { jobId } }] as const),
+      ),
+    [ids],
+  );
+  const answers: Record<string, JobView | Error | null | undefined> = useQueries(asked);
+  return startedWords(
+    jobs.map((job) => {
+      const now = answers[job.id];
+      return now == null || now instanceof Error ? job : now;
+    }),
   );
 }
