@@ -15,6 +15,10 @@ import { notFoundValidator } from "./validators";
 
 /** Stored billing events as their customer and operators see them, and the replay of one. */
 
+/** How a replay stands in the audit, and the actor of one that a customer asked for. */
+export const EVENT_REPLAYED = "event_replayed";
+export const CUSTOMER = "customer";
+
 const LIST_LIMIT_MAX = 100;
 const RECEIPTS_SHOWN_MAX = 200;
 /** A body that is longer is shown cut: it is there to be looked at, not to be taken away. */
@@ -116,7 +120,7 @@ export const replay = accountMutation({
     const row = await findEvent(ctx, id);
     // Somebody else's event is not there at all.
     if (row === null || row.accountId !== ctx.principal.accountId) return { kind: "not_found" as const };
-    return await queue(ctx, row, "customer", "customer");
+    return await queue(ctx, row, "customer", CUSTOMER);
   },
 });
 
@@ -160,7 +164,7 @@ async function queue(
   if (replayed.kind !== "queued") return { kind: replayed.kind, event: viewEvent(row) };
   await ctx.db.patch(row._id, replayed.progress);
   const details = { eventKey: row.eventKey, before: row.status };
-  await recordAct(ctx, { actor, action: "event_replayed", accountId: row.accountId, details, nowMs });
+  await recordAct(ctx, { actor, action: EVENT_REPLAYED, accountId: row.accountId, details, nowMs });
   await ctx.scheduler.runAfter(0, internal.inboxWorker.kick, {});
   return { kind: "queued", event: viewEvent({ ...row, ...replayed.progress }) };
 }

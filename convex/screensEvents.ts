@@ -4,7 +4,15 @@ import { type Infer, v } from "convex/values";
 import type { Doc } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
 import { accountQuery } from "./functions";
-import { detailValidator, eventViewValidator, findEvent, viewDetail, viewEvent } from "./inboxEvents";
+import {
+  CUSTOMER,
+  detailValidator,
+  EVENT_REPLAYED,
+  eventViewValidator,
+  findEvent,
+  viewDetail,
+  viewEvent,
+} from "./inboxEvents";
 import { eventStatusValidator } from "./inboxValidators";
 import { hasPart, nextCursor } from "./rows";
 import schema from "./schema";
@@ -58,6 +66,44 @@ export const get = accountQuery({
     const row = await findEvent(ctx, id);
     if (row === null || row.accountId !== ctx.principal.accountId) return null;
     return { ...(await viewDetail(ctx, row)), event: await viewOwn(ctx, row) };
+  },
+});
+
+/** Replays are few; whoever replays more in a row reads the older ones in the audit. */
+const ACTS_READ_MAX = 200;
+
+const replayValidator = v.object({
+  atMs: v.number(),
+  by: v.union(v.literal("customer"), v.literal("operator")),
+  before: v.string(),
+  /** What it came to: the status that the next replay found, or the one it has now. */
+  after: v.string(),
+});
+export type ReplayView = Infer<typeof replayValidator>;
+
+/** Who had an own event applied again, and what came of it; the newest first. */
+export const replays = accountQuery({
+  scope: "usage:read",
+  args: { id: v.string() },
+  returns: v.array(replayValidator),
+  handler: async (ctx, { id }) => {
+    const { accountId } = ctx.principal;
+    const row = await findEvent(ctx, id);
+    if (row === null || row.accountId !== accountId) return [];
+    const acts = await ctx.db
+      .query("audit")
+      .withIndex("by_account", (q) => q.eq("accountId", accountId))
+      .order("desc")
+      .take(ACTS_READ_MAX);
+    const found: ReplayView[] = [];
+    let after: string = row.status;
+    for (const { action, actor, atMs, details } of acts) {
+      if (action !== EVENT_REPLAYED || details["eventKey"] !== row.eventKey) continue;
+      const before = String(details["before"]);
+      found.push({ atMs, by: actor === CUSTOMER ? "customer" : "operator", before, after });
+      after = before;
+    }
+    return found;
   },
 });
 

@@ -1,6 +1,8 @@
-import { headers } from "next/headers";
+import { cookies, headers } from "next/headers";
 import { currentHealth } from "../../lib/server/health-response.ts";
 import { buttonClass, ButtonLink } from "../components/button.tsx";
+import { DELETED_COOKIE } from "../components/deleted-cookie.ts";
+import { Notice } from "../components/notice.tsx";
 import { FirstCall } from "./first-call.tsx";
 import { FirstMinute } from "./first-minute.tsx";
 import { PartState } from "./part-state.tsx";
@@ -16,11 +18,22 @@ const HEADLINES = {
 } as const;
 
 export default async function StartPage() {
-  const [report, requestHeaders] = await Promise.all([currentHealth(), headers()]);
+  const [report, requestHeaders, kept] = await Promise.all([currentHealth(), headers(), cookies()]);
   const { convex, sweeper, audit } = report.parts;
   const headline = HEADLINES[report.status];
   return (
     <main id="main" className="mx-auto flex max-w-6xl flex-col gap-16 px-4 py-12 sm:px-8 sm:py-20">
+      {kept.has(DELETED_COOKIE) && (
+        <Notice
+          isNews
+          tone="good"
+          title="Your account is deleted"
+          next="To come back you need a new sign-in, with another email address."
+        >
+          Its keys, links and reminders have ended, and your name and email address are erased from it. The
+          ledger stays for the books. You are signed out.
+        </Notice>
+      )}
       <header className="flex flex-col items-start gap-6">
         <h1 className="max-w-3xl text-4xl font-semibold tracking-tight text-balance sm:text-5xl">
           Limits that hold. Meters that match. Billing that stays right.

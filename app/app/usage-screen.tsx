@@ -14,6 +14,7 @@ import { toast } from "../components/toast.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { HoldList } from "./hold-list.tsx";
 import { LimitNotice } from "./limit-notice.tsx";
+import { PlanNews } from "./plan-news.tsx";
 import { planName } from "./plan/plans.ts";
 import { UsageBar } from "./usage-bar.tsx";
 import { UsageChart, useUsageByDay } from "./usage-chart.tsx";
@@ -42,6 +43,7 @@ export function UsageScreen() {
         <Loading what="your usage" rows={8} />
       ) : (
         <>
+          <PlanNews planKey={me?.planKey ?? null} usage={usage} />
           <LimitNotice usage={usage} />
           <Panel
             id="usage"

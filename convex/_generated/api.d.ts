@@ -92,6 +92,7 @@ import type * as screensEvents from "../screensEvents.js";
 import type * as screensLists from "../screensLists.js";
 import type * as screensOperators from "../screensOperators.js";
 import type * as screensOverview from "../screensOverview.js";
+import type * as screensPlans from "../screensPlans.js";
 import type * as screensReconciliation from "../screensReconciliation.js";
 import type * as screensRefusals from "../screensRefusals.js";
 import type * as screensReminders from "../screensReminders.js";
@@ -191,6 +192,7 @@ declare const fullApi: ApiFromModules<{
   screensLists: typeof screensLists;
   screensOperators: typeof screensOperators;
   screensOverview: typeof screensOverview;
+  screensPlans: typeof screensPlans;
   screensReconciliation: typeof screensReconciliation;
   screensRefusals: typeof screensRefusals;
   screensReminders: typeof screensReminders;

@@ -10,22 +10,28 @@ import { exchange } from "../kinde/http.ts";
 
 const TIMEOUT_MS = 5_000;
 
-const activeFault = z.object({
-  id: z.string(),
-  settings: z.object({
-    endpoint: z.string(),
-    fault: z.string(),
-    count: z.number().optional(),
-    durationMs: z.number().optional(),
-  }),
-  hits: z.number(),
+const settings = z.object({
+  endpoint: z.string(),
+  fault: z.string(),
+  count: z.number().optional(),
+  durationMs: z.number().optional(),
 });
-const stateAnswer = z.object({ faults: z.array(activeFault) });
+const activeFault = z.object({ id: z.string(), settings, hits: z.number() });
+const struckFault = z.object({ settings, hits: z.number(), lastAtMs: z.number() });
+const stateAnswer = z.object({ faults: z.array(activeFault), struck: z.array(struckFault) });
 
 export type ActiveFault = z.output<typeof activeFault>;
+/** A kind of fault that has struck since the emulator started, on or off by now. */
+export type StruckFault = z.output<typeof struckFault>;
+
+export interface FaultsState {
+  readonly faults: readonly ActiveFault[];
+  /** The latest first. */
+  readonly struck: readonly StruckFault[];
+}
 
 export type FaultsOutcome =
-  | { readonly kind: "done"; readonly faults: readonly ActiveFault[] }
+  | ({ readonly kind: "done" } & FaultsState)
   /** Not one of those that can be switched on, or there are too many. */
   | { readonly kind: "refused" }
   | { readonly kind: "unreachable" };
@@ -51,7 +57,7 @@ export function emulatorControl(env: Readonly<Record<string, string | undefined>
   const list = async (): Promise<FaultsOutcome> => {
     const outcome = await call("GET", "/control/state");
     const answer = stateAnswer.safeParse(outcome.kind === "answered" ? outcome.json : undefined);
-    return answer.success ? { kind: "done", faults: answer.data.faults } : { kind: "unreachable" };
+    return answer.success ? { kind: "done", ...answer.data } : { kind: "unreachable" };
   };
   return {
     list,

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { DEFAULT_ALLOWANCES } from "../../lib/inbox/allowance.ts";
 import { HOUR_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
-import { type Backend, type Calls, createBackend, START_MS } from "../helpers/backend.ts";
+import { type Backend, type Calls, createBackend, START_MS, type StoredRow } from "../helpers/backend.ts";
 import { customerEvent, deliver, FREE, PRO, settle } from "../helpers/inbox.ts";
-import { createTenant } from "../helpers/tenant.ts";
+import { createTenant, operatorOf } from "../helpers/tenant.ts";
 
 interface Reminders {
   readonly reminders: { readonly id: string; readonly text: string; readonly status: string }[];
@@ -142,6 +143,38 @@ describe("billing events of the screen", () => {
     expect(await tenant.query("screensEvents:get", { id: paid!.id })).toBeNull();
   });
 
+  test("replays are told with who, when and what came of each; a stranger is told of none", async () => {
+    const [paid] = (await list({})).events;
+    const id = paid!.id;
+    const replays = (calls: Calls) => calls.query<object[]>("screensEvents:replays", { id });
+    expect(await replays(me)).toEqual([]);
+    const firstAtMs = backend.nowMs();
+    await me.mutation("inboxEvents:replay", { id });
+    await settle(backend);
+    await backend.advanceMs(MINUTE_MS);
+    await operatorOf(backend).mutation("inboxEvents:replayAny", { id });
+    await settle(backend);
+    expect(await replays(me)).toEqual([
+      { atMs: firstAtMs + MINUTE_MS, by: "operator", before: "applied", after: "applied" },
+      { atMs: firstAtMs, by: "customer", before: "applied", after: "applied" },
+    ]);
+    expect(await replays(stranger)).toEqual([]);
+    expect(await me.query("screensEvents:replays", { id: "nonsense" })).toEqual([]);
+  });
+
+  test("what a replay came to is what the next one found", async () => {
+    const [row] = await backend.readAll<StoredRow>("inboxEvents");
+    await backend.patchRow(row!._id, { status: "dead", error: "broken" });
+    await me.mutation("inboxEvents:replay", { id: row!._id });
+    await settle(backend);
+    await me.mutation("inboxEvents:replay", { id: row!._id });
+    await settle(backend);
+    expect(await me.query("screensEvents:replays", { id: row!._id })).toMatchObject([
+      { before: "applied", after: "applied" },
+      { before: "dead", after: "applied" },
+    ]);
+  });
+
   test("a replay of an applied event leaves every row as it was", async () => {
     const tables = ["planChanges", "payments", "credits", "agreements", "accounts"];
     const rows = () => Promise.all(tables.map((table) => backend.readAll(table)));
@@ -153,6 +186,10 @@ describe("billing events of the screen", () => {
     expect(await rows()).toEqual(before);
     expect((await list({ status: "applied" })).events).toHaveLength(2);
   });
+});
+
+test("the plans are told with the reminder credits of a month that they have here", async () => {
+  expect(await me.query("screensPlans:reminderCredits", {})).toEqual(DEFAULT_ALLOWANCES.unitsByPlan);
 });
 
 test("a cycle and a month whose end the reader's clock has passed are asked anew, by the server's own clock", async () => {

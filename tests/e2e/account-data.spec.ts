@@ -77,6 +77,7 @@ test("the export has the rows and no secret; deleting ends keys and links, and c
   await dialog.getByLabel(/^Type/).fill(person.email);
   await confirm.click();
   await page.waitForURL(`${stack.siteUrl}/`);
+  await expect(page.getByText("Your account is deleted")).toBeVisible();
 
   const usage = await fetch(`${stack.url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
   expect(usage.status).toBe(401);

@@ -20,8 +20,18 @@ test("a new customer signs up, sees the account live, upgrades, and the next job
   await page.getByRole("listitem", { name: "Pro" }).getByRole("link", { name: "Change plan" }).click();
   await page.getByRole("button", { name: "Choose Pro" }).click();
   await page.waitForURL(`${stack.siteUrl}/app`);
+  await expect(page.getByText("You are on Pro now")).toBeVisible();
+  await expect(page.getByText("Your limit is 100,000 tokens a cycle, at once.")).toBeVisible();
   await expect(figure(page, "Limit")).toHaveText("100,000");
   await expect(page.getByText("Plan Pro")).toBeVisible();
+  await open(page, "Plan");
+  await expect(page.getByText("You are on Pro now")).toHaveCount(0);
+  await page.getByRole("link", { name: "Change plan to Free" }).click();
+  await page.getByRole("link", { name: "Back without a change" }).click();
+  await expect(page.getByText("Your plan is Pro, as before")).toBeVisible();
+  await page.reload();
+  await expect(page.getByText("Plan Pro")).toBeVisible();
+  await expect(page.getByText("Your plan is Pro, as before")).toHaveCount(0);
 
   await open(page, "Jobs");
   await startJob(page, { units: 50_000, stepUnits: 100, steps: 5 });

@@ -35,6 +35,36 @@ test("five at once: those that fit start, the others are told that the running o
   expect(errors).toEqual([]);
 });
 
+test("with the numbers that stand there a new customer sees the gate at work, and the notes stay true", async ({
+  page,
+  stack,
+}) => {
+  await signUp(page, stack);
+  await open(page, "Jobs");
+  const room = page.getByRole("region", { name: "Room" });
+  await expect(room).toContainText("10,000 free");
+  await page.getByRole("button", { name: "Start five at once" }).click();
+  const outcome = page.getByRole("region", { name: "Start jobs" }).getByRole("status");
+  await expect(outcome.getByText("3 of 5 started")).toBeVisible();
+  await expect(outcome.getByText("9,000 tokens are held for them.")).toBeVisible();
+  await expect(outcome.getByText("2 of 5 refused: your own running jobs hold the room")).toBeVisible();
+  await expect(outcome.getByText("Wait for one to end, or ask for at most 1,000.")).toBeVisible();
+  await expect(outcome.getByText(/The earliest lease ends in \d+ s, unless/)).toBeVisible();
+  await expect(room.getByRole("img")).toHaveAccessibleName(/ of 10,000$/);
+
+  const ended = outcome.getByText(
+    "All of them have ended: 3,000 tokens used, 6,000 came back, nothing is held any more.",
+  );
+  await expect(ended).toBeVisible();
+  await expect(outcome.getByText("None of them runs any more: try again.")).toBeVisible();
+  await expect(room).toContainText("3,000 used0 held7,000 free");
+  // Each of the last steps has a line, whatever came at once.
+  const log = liveJob(page).first();
+  for (const step of [7, 8, 9, 10]) {
+    await expect(log.getByText(`Step ${step}: charged 100, ${step * 100} in all.`)).toBeVisible();
+  }
+});
+
 test("a limit that is used up says so, with the numbers and the way on", async ({ page, stack }) => {
   await signUp(page, stack);
   await open(page, "Jobs");
@@ -44,6 +74,12 @@ test("a limit that is used up says so, with the numbers and the way on", async (
   await expect(page.getByText("85% of the limit is used")).toBeVisible();
 
   await open(page, "Jobs");
+  const start = page.getByRole("region", { name: "Start jobs" });
+  // There is room left, so it is not used up, and the hold that would be refused is not offered.
+  await expect(start).toContainText("Suggested hold: 10,200, more than the 1,500 that are free now.");
+  await startJob(page, { units: 2_000, stepUnits: 1 });
+  await expect(start.getByRole("status").getByText("Not enough is left of the limit")).toBeVisible();
+  await expect(start.getByRole("status").getByText(/^Ask for at most 1,500, choose/)).toBeVisible();
   await startJob(page, { units: 1_500, stepUnits: 1_500, steps: 1 });
   await expect(liveJob(page).getByText("Completed. 1,500 used, 0 returned.")).toBeVisible();
   await startJob(page, { units: 1, stepUnits: 1 });

@@ -205,6 +205,7 @@ test("a fault is switched on from the screen and strikes; its key stays on the s
   await expect(active).toContainText(/struck [1-9]/);
   await page.getByRole("button", { name: "Switch all off" }).click();
   await expect(page.getByText("None: everything works as it should.")).toBeVisible();
+  await expect(page.getByRole("list", { name: "Struck last" })).toContainText("Limits cannot be read");
   await open(page, "Accounts");
   await page.getByRole("link", { name: `Details of ${person.email}` }).click();
   await page.getByRole("button", { name: "Read the limit" }).click();

@@ -118,6 +118,12 @@ test("without credits the eleventh is refused with the numbers; the upgrade is a
   await page.getByRole("button", { name: "Replay", exact: true }).click();
   await page.getByRole("button", { name: "Replay it" }).click();
   await expect(page.getByText("Replayed: nothing changed")).toBeVisible();
+  // The answer is gone with the page; that there was a replay, and what came of it, is not.
+  await page.reload();
+  const replays = page.getByRole("table", { name: "Replays" }).getByRole("row");
+  await expect(replays).toHaveCount(2);
+  await expect(replays.last()).toContainText("you, or a key of yours");
+  await expect(replays.last()).toContainText("applied, as before");
   await open(page, "Reminders");
   await expect(credits(page, "Allowance")).toHaveText("500");
   await expect(credits(page, "Left")).toHaveText("490");

@@ -16,7 +16,7 @@ const env = (more: Record<string, string> = {}) => ({
 
 test("faults are switched on, listed with what they struck, and switched off one by one or all", async () => {
   const control = emulatorControl(env())!;
-  expect(await control.list()).toEqual({ kind: "done", faults: [] });
+  expect(await control.list()).toEqual({ kind: "done", faults: [], struck: [] });
   expect(await control.add("lost_reply", "5")).toMatchObject({
     kind: "done",
     faults: [{ settings: { fault: "lost_reply", count: 5 }, hits: 0 }],
@@ -25,7 +25,24 @@ test("faults are switched on, listed with what they struck, and switched off one
   expect(both).toMatchObject({ faults: [{}, { settings: { durationMs: 60_000 } }] });
   const id = both.kind === "done" ? both.faults[0]!.id : "";
   expect(await control.remove(id)).toMatchObject({ faults: [{ settings: { fault: "webhook_loss" } }] });
-  expect(await control.remove(null)).toEqual({ kind: "done", faults: [] });
+  expect(await control.remove(null)).toEqual({ kind: "done", faults: [], struck: [] });
+});
+
+test("a fault for one request is told after it has struck and is gone", async () => {
+  const control = emulatorControl(env())!;
+  await control.add("limits_down", "1");
+  expect((await fetch(`${emulator.url}/api/v1/billing/entitlements`)).status).toBe(503);
+  expect(await control.list()).toEqual({
+    kind: "done",
+    faults: [],
+    struck: [
+      {
+        settings: { endpoint: "GET /api/v1/billing/entitlements", fault: "status_503", count: 1 },
+        hits: 1,
+        lastAtMs: expect.any(Number),
+      },
+    ],
+  });
 });
 
 test("what is not on offer is refused", async () => {

@@ -15,6 +15,7 @@ import { signOut } from "../../components/session-token.ts";
 import { SIGN_OUT_HREF } from "../../components/sign-out.tsx";
 import { Instant, Until } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
+import { DELETED_COOKIE } from "../../components/deleted-cookie.ts";
 import { planName } from "../plan/plans.ts";
 import type { Standing } from "./account-screen.tsx";
 
@@ -141,6 +142,8 @@ function DeleteDialog(props: { standing: Standing; isOpen: boolean; onClose: () 
     const answer = await remove({ typed });
     switch (answer.kind) {
       case "deleted":
+        // The start page, where the sign-out leads, says that it is done.
+        document.cookie = `${DELETED_COOKIE}=1; Path=/; Max-Age=60; SameSite=Lax`;
         await signOut(SIGN_OUT_HREF);
         return;
       case "refused":

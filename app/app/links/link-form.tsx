@@ -127,7 +127,7 @@ function Form({ onClose, link }: { onClose: () => void; link: LinkView | null })
           label="Target over the cap"
           name="overCapTarget"
           type="url"
-          hint="Left empty: the link then answers 410 (gone)."
+          hint="Left empty: the link then answers 410 (gone), within 5 seconds."
           defaultValue={link?.overCapTarget ?? ""}
           error={faults["overCapTarget"]}
         />

@@ -18,6 +18,7 @@ import { useUsage } from "../use-usage.ts";
 export function PlanScreen() {
   const me = useQuery(api.signIn.me, {});
   const usage = useUsage();
+  const credits = useQuery(api.screensPlans.reminderCredits, {});
   if (me == null || usage === undefined) return <Loading what="your plan" rows={6} />;
   const { planKey, provider } = me;
   const isOffered = PLANS.some(({ key }) => key === planKey);
@@ -59,7 +60,12 @@ export function PlanScreen() {
         </h2>
         <ul className="grid gap-4 md:grid-cols-3">
           {PLANS.map((plan) => (
-            <PlanCard key={plan.key} plan={plan} isCurrent={plan.key === planKey} />
+            <PlanCard
+              key={plan.key}
+              plan={plan}
+              isCurrent={plan.key === planKey}
+              creditUnits={credits?.[plan.key]}
+            />
           ))}
         </ul>
         <p className="text-sm text-muted">
@@ -76,8 +82,14 @@ function ofLimit(limit: Usage["limit"]): string {
   return limit.limitUnits === null ? "without a limit" : `of ${formatUnits(limit.limitUnits)}`;
 }
 
-function PlanCard({ plan, isCurrent }: { plan: OfferedPlan; isCurrent: boolean }) {
-  const { key, name, monthlyPriceCents, tokensUnits, about } = plan;
+function PlanCard(props: {
+  plan: OfferedPlan;
+  isCurrent: boolean;
+  /** Undefined until it is known. */
+  creditUnits: number | undefined;
+}) {
+  const { plan, isCurrent, creditUnits } = props;
+  const { key, name, monthlyPriceCents, tokensUnits, clickPriceCents, about } = plan;
   return (
     <li
       aria-labelledby={`plan-${key}`}
@@ -97,7 +109,16 @@ function PlanCard({ plan, isCurrent }: { plan: OfferedPlan; isCurrent: boolean }
         <li>
           <span className="font-medium tabular-nums">{formatUnits(tokensUnits)}</span> tokens a cycle
         </li>
-        <li>Clicks without a maximum, each one metered</li>
+        <li>
+          <span className="font-medium tabular-nums">
+            {creditUnits === undefined ? "…" : formatUnits(creditUnits)}
+          </span>{" "}
+          reminders a month, one credit each
+        </li>
+        <li>
+          Any number of clicks, each one metered,{" "}
+          {clickPriceCents === 0 ? "at no extra price" : `$${clickPriceCents / 100} each`}
+        </li>
         <li className="text-muted">{about}</li>
       </ul>
       {!isCurrent && (

@@ -4,6 +4,8 @@ export interface OfferedPlan {
   readonly name: string;
   readonly monthlyPriceCents: number;
   readonly tokensUnits: number;
+  /** On top of the monthly price. */
+  readonly clickPriceCents: number;
   readonly about: string;
 }
 
@@ -13,6 +15,7 @@ export const PLANS: readonly OfferedPlan[] = [
     name: "Free",
     monthlyPriceCents: 0,
     tokensUnits: 10_000,
+    clickPriceCents: 0,
     about: "To try it.",
   },
   {
@@ -20,6 +23,7 @@ export const PLANS: readonly OfferedPlan[] = [
     name: "Starter",
     monthlyPriceCents: 900,
     tokensUnits: 30_000,
+    clickPriceCents: 0,
     about: "For one worker.",
   },
   {
@@ -27,6 +31,7 @@ export const PLANS: readonly OfferedPlan[] = [
     name: "Pro",
     monthlyPriceCents: 2_900,
     tokensUnits: 100_000,
+    clickPriceCents: 0,
     about: "For several at once.",
   },
 ];

@@ -2,12 +2,13 @@
 
 import { RefreshCw, ZapOff } from "lucide-react";
 import { FAULT_OFFERS, offerOf } from "../../../lib/kinde/fault-offers.ts";
-import type { ActiveFault } from "../../../lib/server/emulator-control.ts";
+import type { ActiveFault, StruckFault } from "../../../lib/server/emulator-control.ts";
 import { Button } from "../../components/button.tsx";
-import { formatDuration, formatUnits } from "../../components/format.ts";
+import { countOf, formatDuration, formatUnits } from "../../components/format.ts";
 import { Notice } from "../../components/notice.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
 import { Empty, Loading } from "../../components/states.tsx";
+import { Ago } from "../../components/time.tsx";
 import { OfferItem } from "./offer-item.tsx";
 import { type Faults, useFaults } from "./use-faults.ts";
 
@@ -34,13 +35,16 @@ export function FaultsScreen({ hasEmulator }: { hasEmulator: boolean }) {
 
 function Switches() {
   const control = useFaults();
-  const { faults = [] } = control;
+  const { faults = [] } = control.state ?? {};
   return (
     <>
       {control.isUnreachable && (
         <Notice isNews tone="bad" title="The stand-in for Kinde does not answer" next="Does it still run?" />
       )}
       <ActivePanel control={control} />
+      {control.state !== undefined && control.state.struck.length > 0 && (
+        <StruckPanel struck={control.state.struck} />
+      )}
       {GROUPS.map((group) => (
         <Panel key={group} id={`group-${group.replaceAll(" ", "-")}`} title={group}>
           <ul aria-label={group} className="flex flex-col divide-y divide-line">
@@ -59,7 +63,8 @@ function Switches() {
   );
 }
 
-function ActivePanel({ control: { faults, refresh, switchOff } }: { control: Faults }) {
+function ActivePanel({ control: { state, refresh, switchOff } }: { control: Faults }) {
+  const faults = state?.faults;
   return (
     <Panel
       id="active"
@@ -107,7 +112,28 @@ function ActivePanel({ control: { faults, refresh, switchOff } }: { control: Fau
   );
 }
 
-function titleOf({ settings }: ActiveFault): string {
+/** What a fault for one request leaves behind: without it nobody could tell one that struck from one switched off. */
+function StruckPanel({ struck }: { struck: readonly StruckFault[] }) {
+  return (
+    <Panel id="struck" title="Struck last" about="Since the stand-in started, on or off by now.">
+      <ul aria-label="Struck last" className="flex flex-col divide-y divide-line">
+        {struck.map((fault) => (
+          <li
+            key={`${fault.settings.fault} ${fault.settings.endpoint}`}
+            className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2.5 text-sm first:pt-0 last:pb-0"
+          >
+            <span className="font-medium">{titleOf(fault)}</span>
+            <span className="text-muted">
+              {countOf(fault.hits, "time")}, last <Ago ms={fault.lastAtMs} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function titleOf({ settings }: Pick<ActiveFault, "settings">): string {
   return offerOf(settings)?.title ?? `${settings.fault} on ${settings.endpoint}`;
 }
 

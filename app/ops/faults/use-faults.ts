@@ -1,14 +1,14 @@
 "use client";
 
 import { useEffect, useState } from "react";
-import type { ActiveFault } from "../../../lib/server/emulator-control.ts";
+import type { FaultsState } from "../../../lib/server/emulator-control.ts";
 import { toast } from "../../components/toast.tsx";
 
 const PATH = "/ops/faults/control";
 
 export interface Faults {
-  /** Undefined until they are known. */
-  readonly faults: readonly ActiveFault[] | undefined;
+  /** Undefined until it is known. */
+  readonly state: FaultsState | undefined;
   readonly isUnreachable: boolean;
   readonly refresh: () => Promise<void>;
   readonly switchOn: (offer: string, span: string) => Promise<void>;
@@ -16,16 +16,16 @@ export interface Faults {
 }
 
 interface Known {
-  readonly faults: readonly ActiveFault[] | undefined;
+  readonly state: FaultsState | undefined;
   readonly isUnreachable: boolean;
 }
 
 /**
- * The faults that are on. They live in the emulator and not in the database, so they are asked for: when the screen
+ * The faults that are on, and what has struck. They live in the emulator and not in the database, so they are asked for: when the screen
  * opens, when somebody comes back to it, and with each act.
  */
 export function useFaults(): Faults {
-  const [known, setKnown] = useState<Known>({ faults: undefined, isUnreachable: false });
+  const [known, setKnown] = useState<Known>({ state: undefined, isUnreachable: false });
 
   useEffect(() => {
     const look = () => void ask("GET").then((answer) => setKnown((before) => after(before, answer)));
@@ -61,18 +61,18 @@ export function useFaults(): Faults {
   };
 }
 
-/** What is on after the call; null when there was no answer that counts. */
-async function ask(method: string, query = "", body?: object): Promise<readonly ActiveFault[] | null> {
+/** How things are after the call; null when there was no answer that counts. */
+async function ask(method: string, query = "", body?: object): Promise<FaultsState | null> {
   const said = body === undefined ? {} : { body: JSON.stringify(body) };
   try {
     const response = await fetch(`${PATH}${query}`, { method, cache: "no-store", ...said });
-    return response.ok ? ((await response.json()) as { faults: readonly ActiveFault[] }).faults : null;
+    return response.ok ? ((await response.json()) as FaultsState) : null;
   } catch {
     return null;
   }
 }
 
 /** What was known stays on the screen while nobody answers. */
-function after(before: Known, answer: readonly ActiveFault[] | null): Known {
-  return answer === null ? { ...before, isUnreachable: true } : { faults: answer, isUnreachable: false };
+function after(before: Known, answer: FaultsState | null): Known {
+  return answer === null ? { ...before, isUnreachable: true } : { state: answer, isUnreachable: false };
 }

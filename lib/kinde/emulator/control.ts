@@ -73,6 +73,7 @@ function showState(emulator: Emulator, faults: Faults): Answer {
       totalUnits: liveTotal(emulator, findAgreement(emulator, meter.agreementId)!, meter.featureKey),
     })),
     faults: faults.list(emulator.wallNowMs()),
+    struck: faults.listStruck(),
   });
 }
 

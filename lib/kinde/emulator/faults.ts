@@ -13,6 +13,8 @@ import {
   type ShapeFaults,
 } from "./fault-kinds.ts";
 
+/** Kinds of fault that are remembered after they struck; there are not many more. */
+const STRUCK_MAX = 20;
 /** More than anyone needs, and few enough to look through at each request. */
 export const FAULTS_MAX = 100;
 
@@ -22,6 +24,13 @@ export interface FaultView {
   readonly hits: number;
   /** Requests that it fitted, struck or not. */
   readonly seen: number;
+}
+
+/** A kind of fault that has struck, also when it is long off: a fault for one request is gone with it. */
+export interface StruckView {
+  readonly settings: FaultSettings;
+  readonly hits: number;
+  readonly lastAtMs: number;
 }
 
 export interface Strike {
@@ -50,6 +59,8 @@ interface ActiveFault {
 export class Faults {
   private active: ActiveFault[] = [];
   private nextNumber = 1;
+  /** By what they strike and how, the one that struck last at the end. */
+  private readonly struck = new Map<string, StruckView>();
 
   /** Returns its id, or null when there are too many. */
   add(settings: FaultSettings, nowMs: number): string | null {
@@ -72,6 +83,11 @@ export class Faults {
   list(nowMs: number): FaultView[] {
     this.forgetEnded(nowMs);
     return this.active.map(({ id, settings, hits, seen }) => ({ id, settings, hits, seen }));
+  }
+
+  /** What has struck since the start, the latest first. */
+  listStruck(): StruckView[] {
+    return [...this.struck.values()].toReversed();
   }
 
   /** Which strike a request. The first ending fault that strikes is the last to be asked. */
@@ -122,8 +138,18 @@ export class Faults {
       active.seen += 1;
       if (active.random.next() >= active.settings.probability) continue;
       active.hits += 1;
+      this.remember(active.settings, nowMs);
       yield active;
     }
+  }
+
+  private remember(settings: FaultSettings, nowMs: number): void {
+    const key = `${settings.fault} ${settings.endpoint}`;
+    const hits = (this.struck.get(key)?.hits ?? 0) + 1;
+    this.struck.delete(key);
+    this.struck.set(key, { settings, hits, lastAtMs: nowMs });
+    const [oldest] = this.struck.keys();
+    if (this.struck.size > STRUCK_MAX && oldest !== undefined) this.struck.delete(oldest);
   }
 
   private forgetEnded(nowMs: number): void {

@@ -8,6 +8,7 @@ import { Button } from "../../../components/button.tsx";
 import { ConfirmDialog } from "../../../components/dialog.tsx";
 import { Notice } from "../../../components/notice.tsx";
 import { Panel } from "../../../components/panel.tsx";
+import { Replays } from "./replays.tsx";
 import { cameTo, type EventView, isSettled } from "../event-words.tsx";
 
 /** What came of the last press. `before`: the event as it was then. */
@@ -51,6 +52,7 @@ export function Replay({ event }: { event: EventView }) {
           It came more than seven days away from its own time, which a late copy and a forgery have in common.
         </Notice>
       )}
+      <Replays eventId={event.id} isSettled={isSettled(event)} />
       <ConfirmDialog
         isOpen={isAsking}
         onClose={() => setIsAsking(false)}

@@ -90,6 +90,12 @@ function About({ link }: { link: LinkView }) {
           <Instant ms={link.createdAtMs} />
         </Fact>
       </dl>
+      {capUnits !== null && (
+        <p className="text-xs text-pretty text-muted">
+          Clicks of the first 5 seconds over the cap may still lead to the target. They are stored and not
+          billed: the cap on billed clicks is exact.
+        </p>
+      )}
     </Panel>
   );
 }

@@ -1,9 +1,10 @@
-import { fetchAction } from "convex/nextjs";
+import { fetchAction, fetchQuery } from "convex/nextjs";
 import { NextResponse } from "next/server";
 import { api } from "../../../../convex/_generated/api";
 import { isOwnRequest } from "../../../../lib/server/session-token.ts";
 import { readSession } from "../../../session.ts";
 import { tryForAccount } from "../account-action.ts";
+import { PLAN_BEFORE_COOKIE, planBeforeOptions } from "../plan-before.ts";
 
 export const dynamic = "force-dynamic";
 
@@ -18,12 +19,26 @@ export async function GET(request: Request): Promise<Response> {
   // A page elsewhere can send somebody here. It may send them to the plan, but it sets nothing going.
   if (!isOwnRequest(request)) return NextResponse.redirect(`${site}/app/plan`);
   const session = await readSession();
-  if (session !== null)
-    await tryForAccount(
-      session,
-      (options) => fetchAction(api.reporter.sendOwn, {}, options),
-      "usage_not_sent_before_plan_page",
-    );
+  let planKey: string | null = null;
+  if (session !== null) {
+    await Promise.all([
+      tryForAccount(
+        session,
+        (options) => fetchAction(api.reporter.sendOwn, {}, options),
+        "usage_not_sent_before_plan_page",
+      ),
+      tryForAccount(
+        session,
+        async (options) => {
+          planKey = (await fetchQuery(api.signIn.me, {}, options))?.planKey ?? null;
+        },
+        "plan_not_read_before_plan_page",
+      ),
+    ]);
+  }
   const query = new URLSearchParams({ subNav: "plan_selection", returnUrl: `${site}/app/plan/return` });
-  return NextResponse.redirect(`${site}/api/auth/portal?${query.toString()}`);
+  const response = NextResponse.redirect(`${site}/api/auth/portal?${query.toString()}`);
+  // Whoever comes back is told what has changed. In a cookie, because a provider may know the way back by its exact text.
+  if (planKey !== null) response.cookies.set(PLAN_BEFORE_COOKIE, planKey, planBeforeOptions(site));
+  return response;
 }

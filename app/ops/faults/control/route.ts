@@ -37,7 +37,8 @@ async function answer(
   const outcome = await act(control);
   if (outcome.kind === "unreachable") return refuse(503, "unreachable");
   if (outcome.kind === "refused") return refuse(400, "refused");
-  return Response.json({ faults: outcome.faults }, { headers: NEVER_KEPT });
+  const { faults, struck } = outcome;
+  return Response.json({ faults, struck }, { headers: NEVER_KEPT });
 }
 
 /** Nothing that another site can start passes. A browser sends one of the two with each of these requests. */
