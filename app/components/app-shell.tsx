@@ -42,7 +42,7 @@ export function AppShell(props: {
             <div className="flex items-center gap-1">
               <p className="min-w-0 flex-1 text-sm">
                 <span className="block truncate font-medium">{props.name}</span>
-                {props.email !== null && (
+                {props.email !== null && props.email !== props.name && (
                   <span className="block truncate text-xs text-muted">{props.email}</span>
                 )}
               </p>

@@ -33,7 +33,7 @@ export function AccountScreen({ signInName }: { signInName: string }) {
       >
         {standing === undefined && <LoadingNote what="your account" />}
         <dl className="grid gap-x-8 gap-y-4 text-sm sm:grid-cols-2 lg:grid-cols-3">
-          <Fact name="Name">{signInName === "" ? standing?.name : signInName}</Fact>
+          <Fact name="Name">{standing && nameOf(standing, signInName)}</Fact>
           <Fact name="Email">{standing && (standing.email ?? "not told")}</Fact>
           <Fact name="Plan">{standing && planName(standing.planKey)}</Fact>
           <Fact name="Customer since">{standing && <Instant ms={standing.createdAtMs} />}</Fact>
@@ -52,6 +52,12 @@ export function AccountScreen({ signInName }: { signInName: string }) {
       {standing !== undefined && <DeleteAccount standing={standing} />}
     </>
   );
+}
+
+/** Whoever signed up without a name is called by the email address, which has its own place here. */
+function nameOf({ name, email }: Standing, signInName: string): string {
+  const known = signInName === "" ? name : signInName;
+  return known === email ? "not told" : known;
 }
 
 /** Its place is kept until it is known. */

@@ -8,7 +8,7 @@ import { refusalText } from "../../../lib/gate/refusal-text.ts";
 import { ButtonLink } from "../../components/button.tsx";
 import { formatInstant } from "../../components/format.ts";
 import { Notice } from "../../components/notice.tsx";
-import { EarliestLease } from "./earliest-lease.tsx";
+import { HeldNext } from "./held-next.tsx";
 import { startedWords } from "./started-words.ts";
 import type { Admission } from "./use-admission.ts";
 
@@ -43,9 +43,7 @@ export function StartOutcome({ outcomes }: { outcomes: readonly Outcome[] }) {
             }
             next={
               <div className="flex flex-col items-start gap-2">
-                <span>
-                  {next} {refusal.code === "held_by_running_jobs" && <EarliestLease />}
-                </span>
+                <span>{refusal.code === "held_by_running_jobs" ? <HeldNext next={next} /> : next}</span>
                 {refusal.code === "limit_reached" && (
                   <ButtonLink href="/app/plan" size="sm">
                     See the plans

@@ -78,7 +78,7 @@ export function PlanScreen() {
 }
 
 function ofLimit(limit: Usage["limit"]): string {
-  if (limit === null) return "of a limit not known now";
+  if (limit === null) return "of an unknown limit";
   return limit.limitUnits === null ? "without a limit" : `of ${formatUnits(limit.limitUnits)}`;
 }
 

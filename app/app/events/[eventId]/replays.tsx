@@ -9,7 +9,14 @@ import { Instant } from "../../../components/time.tsx";
 type Row = ReplayView & { readonly place: number; readonly isUnderWay: boolean };
 
 const COLUMNS: readonly Column<Row>[] = [
-  { name: "Replayed", cell: ({ atMs }) => <Instant ms={atMs} /> },
+  {
+    name: "Replay",
+    cell: ({ atMs }) => (
+      <>
+        Replayed <Instant ms={atMs} />
+      </>
+    ),
+  },
   { name: "By", cell: ({ by }) => (by === "customer" ? "you, or a key of yours" : "an operator") },
   { name: "It was", cell: ({ before }) => before },
   {

@@ -4,12 +4,12 @@ import { Until } from "../../components/time.tsx";
 import { useUsage } from "../use-usage.ts";
 
 /**
- * When the first of the own leases ends, as it stands now: each sign of life of its worker moves it, so the instant of
- * an answer is soon past.
+ * What to do while own jobs hold the room: `next`, and when the first of their leases ends, as it stands now. Each sign
+ * of life of a worker moves that, so the instant of the answer is soon past.
  */
-export function EarliestLease() {
+export function HeldNext({ next }: { next: string }) {
   const usage = useUsage();
-  if (usage === undefined) return null;
+  if (usage === undefined) return next;
   // Jobs that another cycle admitted hold nothing of this one.
   const leases = usage.running
     .filter(({ cycle }) => cycle === usage.cycle.name)
@@ -17,8 +17,8 @@ export function EarliestLease() {
   if (leases.length === 0) return "None of them runs any more: try again.";
   return (
     <>
-      The earliest lease ends <Until ms={Math.min(...leases)} over="about now" />, unless its worker renews
-      it.
+      {next} The earliest lease ends <Until ms={Math.min(...leases)} over="about now" />, unless its worker
+      renews it.
     </>
   );
 }
