@@ -28,7 +28,7 @@ test.each([
 
 test("nobody is told after the looking has ended", () => {
   let parentPid = 70;
-  const onGone = vi.fn();
+  const onGone = vi.fn<() => void>();
   watchNpmParent({ script: "start", parentPid: () => parentPid }, onGone)();
   parentPid = 1;
   vi.advanceTimersByTime(10_000);
