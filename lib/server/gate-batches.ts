@@ -16,6 +16,26 @@ const GATE_CALLS: Readonly<Record<string, GateCall["call"]>> = {
   "gate:settle": "settle",
 };
 
+/** Of this process, since its start. */
+export interface BatchCounts {
+  /** Writes that went alone. */
+  single: number;
+  batches: number;
+  /** Writes that went in one of them. */
+  batched: number;
+  /** Writes that were told to come again before they were sent. */
+  turnedAway: number;
+}
+
+/** On the process and not in this module: Next bundles its routes apart from the front door, and both count here. */
+const KEPT = Symbol.for("holdfast.gate-batches");
+const kept = globalThis as { [KEPT]?: BatchCounts };
+
+export function batchCounts(): BatchCounts {
+  kept[KEPT] ??= { single: 0, batches: 0, batched: 0, turnedAway: 0 };
+  return kept[KEPT];
+}
+
 interface Waiting {
   readonly call: GateCall;
   readonly sinceMs: number;
@@ -53,6 +73,7 @@ export function gatherGateCalls(gateway: ConvexGateway, nowMs: () => number): Co
       const waiting = waitingByKey.get(caller.keyHash);
       if (waiting === undefined) {
         const answer = send();
+        batchCounts().single += 1;
         void run(caller.keyHash, () => answer);
         return answer;
       }
@@ -84,6 +105,9 @@ async function sendBatch(gateway: ConvexGateway, keyHash: string, batch: readonl
   try {
     const calls = batch.map(({ call }) => call);
     const answers = await gateway.mutation(convexApi.gateBatch.run, { calls }, { kind: "key", keyHash });
+    const counts = batchCounts();
+    counts.batches += 1;
+    counts.batched += batch.length;
     for (const [index, each] of batch.entries()) each.resolve(answers[index]);
   } catch (error) {
     const fault = error instanceof BackendError ? error.fault : undefined;
@@ -94,11 +118,13 @@ async function sendBatch(gateway: ConvexGateway, keyHash: string, batch: readonl
 }
 
 async function sendAlone(batch: readonly Waiting[]): Promise<void> {
+  batchCounts().single += batch.length;
   await Promise.all(batch.map(({ send, resolve, reject }) => send().then(resolve, reject)));
 }
 
 /** A call that was not sent has changed nothing: like a conflict, it may be repeated. */
 function tooMany(why: string): BackendError {
+  batchCounts().turnedAway += 1;
   return new BackendError("conflict", `too many calls of one key: ${why}`);
 }
 

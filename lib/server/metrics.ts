@@ -3,7 +3,9 @@ import { errorResponse } from "./api/router.ts";
 import { jsonResponse } from "./api/answers.ts";
 import { convexApi, type Answered } from "./convex-functions.ts";
 import type { ServerDeps } from "./deps.ts";
+import { type BatchCounts, batchCounts } from "./gate-batches.ts";
 import type { Answer, PlainRequest, PlainResponse } from "./http.ts";
+import { processRequestCounts, type RequestCounts } from "./request-counts.ts";
 import { openRedirects } from "./redirect-deps.ts";
 import type { Redirects } from "./redirect/redirects.ts";
 import type { WebhookCounts } from "./webhooks/handler.ts";
@@ -25,6 +27,9 @@ type Runs = Answered<typeof convexApi.health.forOperators>["runs"];
 
 export interface Metrics {
   readonly atMs: number;
+  readonly api: RequestCounts;
+  /** Of writes to the gate that travelled together. */
+  readonly batches: BatchCounts;
   /** Of the clicks that this process answers; null before the first one where only Next.js runs. */
   readonly clicks: ReturnType<Redirects["metrics"]> | null;
   readonly linkCache: ReturnType<Redirects["links"]["stats"]> | null;
@@ -45,9 +50,19 @@ export async function metricsResponse(request: PlainRequest, deps: ServerDeps): 
     const redirects = openRedirects();
     const clicks = redirects?.metrics() ?? null;
     const linkCache = redirects?.links.stats() ?? null;
-    const metrics = { atMs: deps.nowMs(), clicks, linkCache, webhooks: webhookCounts(), runs };
+    const metrics = {
+      atMs: deps.nowMs(),
+      api: processRequestCounts(),
+      batches: batchCounts(),
+      clicks,
+      linkCache,
+      webhooks: webhookCounts(),
+      runs,
+    };
     const wantsText = (request.headers.get("accept") ?? "").includes("text/plain");
-    const answer = wantsText ? textResponse(metrics) : jsonResponse(metrics);
+    const answer = wantsText
+      ? textResponse(metrics)
+      : jsonResponse({ ...metrics, api: metrics.api.summary() });
     return request.method === "HEAD" ? { ...answer, text: null } : answer;
   } catch (error) {
     return errorResponse(error, deps);
@@ -60,8 +75,13 @@ function textResponse(metrics: Metrics): PlainResponse {
 }
 
 /** The Prometheus text format. Names are `holdfast_<part>_<what>`, with `_total` for counters. */
-export function prometheusText({ clicks, linkCache, webhooks, runs }: Metrics): string {
-  const lines = [...partLines("clicks", clicks), ...partLines("link_cache", linkCache)];
+export function prometheusText({ api, batches, clicks, linkCache, webhooks, runs }: Metrics): string {
+  const lines = [
+    ...api.prometheusLines(),
+    ...partLines("gate_batches", batches),
+    ...partLines("clicks", clicks),
+    ...partLines("link_cache", linkCache),
+  ];
   if (webhooks !== null) {
     const { refused, ...answered } = webhooks;
     lines.push(...partLines("webhooks", answered), "# TYPE holdfast_webhooks_refused_total counter");

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createConvexGateway, type ConvexGateway } from "./convex.ts";
 import type { LogEvent, ServerDeps } from "./deps.ts";
 import { gatherGateCalls } from "./gate-batches.ts";
+import { type AnsweredRequest, processRequestCounts, requestLine } from "./request-counts.ts";
 import { readSessionToken } from "./session-token.ts";
 
 /** The configuration of the process is missing or unusable; `message` names the variable and never its value. */
@@ -30,9 +31,20 @@ export function processDeps(env: NodeJS.ProcessEnv = process.env): ServerDeps {
     nowMs: Date.now,
     sleep: (ms) => sleep(ms),
     random: Math.random,
+    elapsedMs: () => performance.now(),
     newId: randomUUID,
     log: logLine,
+    answered: env.HOLDFAST_LOG_REQUESTS === "1" ? countAndLog : count,
   };
+}
+
+function count(request: AnsweredRequest): void {
+  processRequestCounts().add(request);
+}
+
+function countAndLog(request: AnsweredRequest): void {
+  count(request);
+  logLine(requestLine(request));
 }
 
 function readVariable(env: NodeJS.ProcessEnv, name: string): string {

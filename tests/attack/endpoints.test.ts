@@ -26,6 +26,8 @@ beforeAll(async () => {
     nowMs: () => world.inside.nowMs(),
     sleep: () => Promise.resolve(),
     random: () => 0.5,
+    elapsedMs: () => 0,
+    answered: () => undefined,
     newId: () => "error-id",
     log: (event) => void logged.push(event),
   };
@@ -51,10 +53,17 @@ const VALUES: Record<string, unknown> = {
   untilMs: Date.UTC(2026, 9, 11),
 };
 
+/** Fields that a rule across fields asks for, by operation. */
+const ALSO: Readonly<Record<string, readonly string[]>> = { renewLease: ["fence"] };
+
 /** The required fields of a schema. A field that nothing is known for is an error: a new one gets its line above. */
-function required(schema: z.ZodObject, owner: Customer): Record<string, unknown> {
+function required(
+  schema: z.ZodObject,
+  owner: Customer,
+  also: readonly string[] = [],
+): Record<string, unknown> {
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
-  const fields = json.required ?? [];
+  const fields = [...(json.required ?? []), ...also];
   return Object.fromEntries(
     fields.map((name) => [name, must(owner.ids[name] ?? VALUES[name], `no value for the field ${name}`)]),
   );
@@ -72,7 +81,7 @@ function pointedAt(route: Route, owner: Customer): Asked {
   );
   const query = required(route.query, owner);
   const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
-  const body = route.body === undefined ? null : required(route.body, owner);
+  const body = route.body === undefined ? null : required(route.body, owner, ALSO[route.operationId]);
   return { path: search.size === 0 ? path : `${path}?${search}`, body };
 }
 

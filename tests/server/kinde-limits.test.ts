@@ -53,6 +53,8 @@ beforeEach(async () => {
     nowMs: Date.now,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     random: Math.random,
+    elapsedMs: () => 0,
+    answered: () => undefined,
     newId: () => "error-id",
     readSessionToken,
     log: () => undefined,

@@ -1,7 +1,8 @@
 import { retryConflicts } from "../conflict-retry.ts";
 import { BackendError, type Caller } from "../convex.ts";
-import type { ServerDeps } from "../deps.ts";
+import type { LogEvent, ServerDeps } from "../deps.ts";
 import type { Answer, PlainRequest, PlainResponse } from "../http.ts";
+import { requestIdOf, withRequestId } from "../request-id.ts";
 import { ApiProblem, jsonResponse, problemResponse } from "./answers.ts";
 import { readJsonBody } from "./body.ts";
 import { explainToSession, readCaller, UNAUTHORIZED_HEADERS } from "./caller.ts";
@@ -56,31 +57,54 @@ export function openApiDocument(): Record<string, unknown> {
   return document;
 }
 
-/** Answers one request below `API_PREFIX`. Never throws: what goes wrong is a problem answer. */
+/**
+ * Answers one request below `API_PREFIX`. Never throws: what goes wrong is a problem answer. The answer and all lines of
+ * the log carry the id of the request.
+ */
 export async function handleApi(request: PlainRequest, deps: ServerDeps): Promise<Answer> {
+  const startedAtMs = deps.elapsedMs();
+  const requestId = requestIdOf(request.headers, deps.newId);
+  const own = { ...deps, log: (event: LogEvent) => deps.log({ ...event, requestId }) };
+  const found = findRoute(request);
   let answer: Answer;
   try {
-    answer = await dispatch(request, deps);
+    answer = "status" in found ? found : await dispatch(found, request, own);
   } catch (error) {
-    answer = errorResponse(error, deps);
+    answer = errorResponse(error, own);
   }
-  if (request.method !== "HEAD") return answer;
+  if (request.method === "HEAD") answer = await withoutBody(answer);
+  const operation = "status" in found ? "none" : found.route.operationId;
+  deps.answered({ requestId, operation, status: answer.status, elapsedMs: deps.elapsedMs() - startedAtMs });
+  return withRequestId(answer, requestId);
+}
+
+async function withoutBody(answer: Answer): Promise<Answer> {
   if (!(answer instanceof Response)) return { ...answer, text: null };
   await answer.body?.cancel();
   return new Response(null, answer);
 }
 
-async function dispatch(request: PlainRequest, deps: ServerDeps): Promise<Answer> {
-  const url = new URL(request.url);
-  const matches = matchPath(url.pathname.slice(API_PREFIX.length));
+interface Found extends Match {
+  readonly searchParams: URLSearchParams;
+}
+
+/** The route that a request asks for, or the answer where there is none. */
+function findRoute(request: PlainRequest): Found | PlainResponse {
+  const { pathname, searchParams } = new URL(request.url);
+  const matches = matchPath(pathname.slice(API_PREFIX.length));
   if (matches.length === 0) return problemResponse("not_found", "There is nothing at this path.");
   const method = request.method === "HEAD" ? "GET" : request.method;
   const match = matches.find((candidate) => candidate.route.method === method);
-  if (!match) return otherMethod(request.method, matches);
+  return match ? { ...match, searchParams } : otherMethod(request.method, matches);
+}
 
-  const { route, params } = match;
+async function dispatch(
+  { route, params, searchParams }: Found,
+  request: PlainRequest,
+  deps: ServerDeps,
+): Promise<Answer> {
   const caller = readCaller(route, request, deps);
-  const query = validate(route.query, readQuery(url.searchParams));
+  const query = validate(route.query, readQuery(searchParams));
   const body = route.body ? validate(route.body, await readJsonBody(request, route.bodyOptional)) : {};
   const { headers } = request;
   try {

@@ -69,7 +69,12 @@ export function createWebhooks({ issuerUrl, keys, deliver, log }: WebhookOptions
     } catch (error) {
       if (!(error instanceof BackendError)) throw error;
       counts.storeFailed += 1;
-      log({ event: "webhook_not_stored", fault: error.fault, message: error.message });
+      log({
+        event: "webhook_not_stored",
+        webhookId: webhookId ?? undefined,
+        fault: error.fault,
+        message: error.message,
+      });
       return problemResponse("internal", "The event could not be stored. Send it again.");
     }
   };

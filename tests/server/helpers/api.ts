@@ -51,6 +51,8 @@ export async function apiHarness(): Promise<ApiHarness> {
       clockMs += ms;
     },
     random: () => 0.5,
+    elapsedMs: () => 0,
+    answered: () => undefined,
     newId: () => "error-id-1",
     log: (event) => void logged.push(event),
   };
