@@ -5,6 +5,8 @@
  *   npm run chaos -- --kills 20 --seed 7
  *   npm run chaos -- --kills 50 --seed 1 --save    keeps the result in scripts/chaos/RESULTS.md
  */
+import { tableOf } from "./chaos/report.ts";
+import { saveRun } from "./chaos/results.ts";
 import { runChaos } from "./chaos/run.ts";
 import { helpText, parseOptions, runMain } from "./support/cli.mjs";
 
@@ -13,10 +15,15 @@ const OPTIONS = {
   seed: { type: "integer", maximum: 999_999_999, default: 1, help: "decides what is killed and when" },
   quiet: { type: "boolean", help: "no line for each kill" },
   "keep-data": { type: "boolean", help: "leaves the data folder, also when nothing is wrong" },
+  save: { type: "boolean", help: "add to scripts/chaos/results.json and rewrite RESULTS.md" },
   json: { type: "boolean", help: "print one JSON object as the last line" },
 } as const;
 
-const USAGE = `npm run chaos -- [options]: SIGKILL at random instants under load, then counts what is lost or doubled`;
+const USAGE = `npm run chaos -- [options]: kills the processes of the real stack at random instants under mixed load, starts
+them again, and counts what was answered and is lost, or is there twice. Exit code 1 when anything is.`;
+
+/** Findings that are printed; one fault may make hundreds. */
+const SHOWN_MAX = 50;
 
 await runMain("chaos", async (argv) => {
   const options = parseOptions(OPTIONS, argv);
@@ -30,8 +37,13 @@ await runMain("chaos", async (argv) => {
     keepsData: options["keep-data"],
     say: options.quiet ? () => undefined : (line) => console.log(line),
   });
-  for (const { kind, what, id, detail } of result.findings) console.log(`${kind}: ${what} ${id}: ${detail}`);
-  console.log(JSON.stringify(result.kills), result.findings.length);
+  console.log(tableOf(result));
+  for (const { kind, what, id, detail } of result.findings.slice(0, SHOWN_MAX)) {
+    console.error(`${kind}: ${what} ${id}: ${detail}`);
+  }
+  const unshown = result.findings.length - SHOWN_MAX;
+  if (unshown > 0) console.error(`and ${unshown} more; --json has all`);
+  if (options.save) saveRun(result);
   if (options.json) console.log(JSON.stringify(result));
   return result.findings.length === 0 ? 0 : 1;
 });

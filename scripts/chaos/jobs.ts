@@ -8,7 +8,7 @@ const UNITS_MAX = 60;
 const STEPS_MAX = 4;
 /** Short, so that what is left running ends by itself soon after the load. */
 const LEASES_MS = [10_000, 12_000, 20_000] as const;
-const PAUSE_MS_MAX = 120;
+const PAUSE_MS_MAX = 40;
 
 /** How often a client does the less usual. */
 const GIVES_UP = 0.1;

@@ -1,4 +1,5 @@
 // One run: a stack of its own, a load, kills, rest, comparison.
+import { setMaxListeners } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,73 +8,114 @@ import { ensureBuilt } from "../support/build.ts";
 import { Children } from "../support/children.ts";
 import { ROOT } from "../support/root.ts";
 import type { Load } from "./client.ts";
+import { followLinks } from "./clicks.ts";
 import { compare } from "./compare.ts";
-import type { Finding } from "./findings.ts";
+import { makeEvents } from "./events.ts";
 import { runJobs } from "./jobs.ts";
 import { emptyJournal } from "./journal.ts";
-import { killAndRestart } from "./killer.ts";
-import { openCast } from "./open.ts";
+import { type Kill, killAndRestart } from "./killer.ts";
+import { type Cast, openCast } from "./open.ts";
+import { operate } from "./operator.ts";
+import { type ChaosResult, countKinds, linesOf } from "./report.ts";
 import { readRemains } from "./rows.ts";
 import { settle } from "./settle.ts";
 import { ChaosStack, PARTS } from "./stack.ts";
 import { openWire } from "./wire.ts";
+import { Workers } from "./workers.ts";
 
-const JOB_LANES = 4;
+/** So many of each at a time: enough that a kill meets something, little enough for two cores. */
+const LANES = { jobs: 10, clicks: 6, events: 2, operator: 2, workers: 2 } as const;
 const CONNECTIONS = 32;
 const ANSWER_TIMEOUT_MS = 10_000;
 
 export interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
+  /** Leaves the data folder when nothing is wrong, too. */
   readonly keepsData: boolean;
+  /** A line for the person who watches. */
   readonly say: (line: string) => void;
 }
 
-export interface ChaosResult {
-  readonly seed: number;
-  readonly kills: Readonly<Record<string, number>>;
-  readonly findings: readonly Finding[];
-}
-
+/** Throws CliError when the stack does not start, does not start again, or a part of it ends by itself. */
 export async function runChaos({ kills, seed, keepsData, say }: ChaosOptions): Promise<ChaosResult> {
   await ensureBuilt(ROOT, new Children(ROOT));
   const dataDir = mkdtempSync(join(tmpdir(), "holdfast-chaos-"));
   const stack = await ChaosStack.prepare(dataDir);
-  let keeps = true;
+  let isKept = true;
   try {
     stack.start(PARTS);
     await stack.ready(PARTS);
     const cast = await openCast(stack);
-    const stopping = new AbortController();
-    const wire = openWire(CONNECTIONS, ANSWER_TIMEOUT_MS);
-    const journal = emptyJournal();
-    const load: Load = { apiUrl: `${stack.url}/api/v1`, wire, journal, stopping: stopping.signal };
-    const chance = new Chance(seed);
-    const lanes = Array.from({ length: JOB_LANES }, (_, lane) =>
-      runJobs(load, chance.fork(`jobs ${lane}`), lane, cast.customers),
-    );
-    const counts = await killAndRestart({
+    const startedMs = performance.now();
+    const { journal, done } = await hammer(stack, cast, { kills, seed, say });
+    say("the load has ended; waiting until nothing is under way");
+    const lastWords = await settle(stack, cast);
+    const seconds = (performance.now() - startedMs) / 1_000;
+    await stack.stop();
+    const remains = readRemains(dataDir);
+    const findings = compare(journal, remains, lastWords);
+    isKept = keepsData || findings.length > 0;
+    return {
+      seed,
+      kills: done.length,
+      killsByKind: countKinds(done),
+      processesKilled: done.reduce((sum, { processes }) => sum + processes, 0),
+      seconds: Math.round(seconds),
+      lines: linesOf(journal, remains.provider, findings),
+      findings,
+    };
+  } finally {
+    await stack.stop();
+    if (isKept) console.error(`the data of the run is in ${dataDir}`);
+    else rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** The load and the kills, until the kills are done and the load has ended what it began. */
+async function hammer(stack: ChaosStack, cast: Cast, { kills, seed, say }: Omit<ChaosOptions, "keepsData">) {
+  const chance = new Chance(seed);
+  const stopping = new AbortController();
+  // Every lane listens to it.
+  setMaxListeners(0, stopping.signal);
+  const journal = emptyJournal();
+  const wire = openWire(CONNECTIONS, ANSWER_TIMEOUT_MS);
+  const load: Load = { apiUrl: `${stack.url}/api/v1`, wire, journal, stopping: stopping.signal };
+  const workers = new Workers();
+  const lanes = startLanes(load, chance, cast, stack, workers);
+  let done: readonly Kill[] = [];
+  try {
+    done = await killAndRestart({
       stack,
       chance: chance.fork("kills"),
       kills,
-      killWorker: () => null,
-      onKill: (number, kind, downMs) =>
-        say(`kill ${number}: ${kind}, up again after ${Math.round(downMs)} ms`),
+      killWorker: (by) => workers.killOne(by),
+      onKill: (number, { kind }) => say(`kill ${number} of ${kills}: ${kind}`),
     });
+  } finally {
     stopping.abort();
     await Promise.all(lanes);
     wire.close();
-    say("the load has ended; waits for rest");
-    const lastWords = await settle(stack, cast);
-    await stack.stop();
-    const findings = [...compare(journal, readRemains(dataDir))];
-    say(JSON.stringify(lastWords));
-    say(`${journal.jobs.length} jobs`);
-    keeps = keepsData || findings.length > 0;
-    return { seed, kills: Object.fromEntries(counts), findings };
-  } finally {
-    await stack.stop();
-    if (keeps) console.error(`the data folder is left in ${dataDir}`);
-    else rmSync(dataDir, { recursive: true, force: true });
   }
+  return { journal, done };
+}
+
+function startLanes(
+  load: Load,
+  chance: Chance,
+  cast: Cast,
+  { kindeUrl, secrets, url }: ChaosStack,
+  workers: Workers,
+): Promise<void>[] {
+  const { customers } = cast;
+  const control = { url: kindeUrl, key: secrets.kindeControlKey };
+  const many = (name: keyof typeof LANES, run: (by: Chance, lane: number) => Promise<void>) =>
+    Array.from({ length: LANES[name] }, (_, lane) => run(chance.fork(`${name} ${lane}`), lane));
+  return [
+    ...many("jobs", (by, lane) => runJobs(load, by, lane, customers)),
+    ...many("clicks", (by, lane) => followLinks(load, by, lane, customers)),
+    ...many("events", (by) => makeEvents(load, by, cast, control)),
+    ...many("operator", (by) => operate(load, by, cast, secrets.operatorKey)),
+    ...many("workers", (by, lane) => workers.run(load, by, lane, customers, url)),
+  ];
 }
