@@ -15,14 +15,14 @@ export async function followLinks(load: Load, chance: Chance, lane: number, cust
   const prefix = `https://chaos.example/${randomBytes(4).toString("hex")}/${lane}/`;
   for (let number = 1; !load.stopping.aborted; number++) {
     const { accountId, linkUrl } = chance.pick(customers);
-    const note = { accountId, referrer: `${prefix}${number}`, answered: false };
-    load.journal.clicks.push(note);
-    const headers = { referer: note.referrer, "user-agent": BROWSER, accept: "text/html" };
+    const referrer = `${prefix}${number}`;
+    const headers = { referer: referrer, "user-agent": BROWSER, accept: "text/html" };
     const reply = await load.wire.send({ method: "GET", url: linkUrl, headers });
-    note.answered = reply.kind === "answered" && reply.status === 302;
+    const answered = reply.kind === "answered" && reply.status === 302;
+    if (reply.kind !== "not_sent") load.journal.clicks.push({ accountId, referrer, answered });
     if (reply.kind === "answered" && ![302, 503].includes(reply.status)) {
-      load.journal.strange.push(`${note.referrer}: the click was answered ${reply.status}`);
+      load.journal.strange.push(`${referrer}: the click was answered ${reply.status}`);
     }
-    await pause(load, note.answered ? chance.below(PAUSE_MS_MAX) : PAUSE_WHILE_DOWN_MS);
+    await pause(load, answered ? chance.below(PAUSE_MS_MAX) : PAUSE_WHILE_DOWN_MS);
   }
 }

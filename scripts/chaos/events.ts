@@ -20,10 +20,11 @@ export async function makeEvents(
     load.wire.send({ method: "POST", url: `${control.url}/control/users/${path}`, headers, body });
   while (!load.stopping.aborted) {
     if (chance.strikes(CHANGES_PLAN)) {
-      const note = { userId: cast.changingUserId, planKey: chance.pick(PLANS), answered: false };
-      load.journal.plans.push(note);
-      const reply = await post(`${note.userId}/plan`, { planKey: note.planKey });
-      note.answered = reply.kind === "answered" && reply.status === 200;
+      const userId = cast.changingUserId;
+      const planKey = chance.pick(PLANS);
+      const reply = await post(`${userId}/plan`, { planKey });
+      const answered = reply.kind === "answered" && reply.status === 200;
+      if (reply.kind !== "not_sent") load.journal.plans.push({ userId, planKey, answered });
     } else {
       const note = {
         userId: chance.pick(cast.userIds),

@@ -106,14 +106,12 @@ class JobRun {
 
   private async extend({ id, fence }: JobView): Promise<void> {
     const units = this.chance.between(1, UNITS_MAX);
-    const line: JobNote["extensions"][number] = { units, answered: false };
-    this.note.extensions.push(line);
     const reply = await this.load.wire.send(this.post(`/jobs/${id}/extend`, { units, fence }));
-    if (reply.kind === "unanswered") return;
-    if (reply.status === 200) line.answered = true;
-    this.see(jobIn(reply.body));
-    // Refused or lost: it is known not to be there.
-    if (reply.status >= 400 && reply.status < 500) this.note.extensions.pop();
+    if (reply.kind === "answered") this.see(jobIn(reply.body));
+    // Refused, or the job is lost: it is known not to be there.
+    const isRefused = reply.kind === "answered" && reply.status >= 400 && reply.status < 500;
+    if (isRefused || reply.kind === "not_sent") return;
+    this.note.extensions.push({ units, answered: reply.kind === "answered" && reply.status === 200 });
   }
 
   private async beat({ id, fence }: JobView): Promise<void> {

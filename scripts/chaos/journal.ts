@@ -21,32 +21,33 @@ export interface JobNote {
   refused: boolean;
   /** In the order of their numbers. The same step is sent again until it is answered. */
   readonly steps: { readonly step: number; readonly units: number; chargedUnits: number | null }[];
-  /** Each was sent once: an extension has no key under which it could be repeated. */
-  readonly extensions: { readonly units: number; answered: boolean }[];
+  /** Each was sent once, and not refused: an extension has no key under which it could be repeated. */
+  readonly extensions: { readonly units: number; readonly answered: boolean }[];
   /** What a settle asked for, once it was sent. */
   settle: { readonly outcome: string; readonly usedUnits: number | null } | null;
   /** The first answer that showed the job as ended. */
   ended: JobView | null;
 }
 
+/** A click, an event or a change of plan is noted when it was sent, or may have been. */
 export interface ClickNote {
   readonly accountId: string;
   /** Names the click in the ledger, where its key is the server's own. */
   readonly referrer: string;
-  answered: boolean;
+  readonly answered: boolean;
 }
 
 export interface EventNote {
   readonly userId: string;
   readonly type: string;
   /** Told by the provider when it had taken the event; null when no answer came. */
-  eventId: string | null;
+  readonly eventId: string | null;
 }
 
 export interface PlanNote {
   readonly userId: string;
   readonly planKey: string;
-  answered: boolean;
+  readonly answered: boolean;
 }
 
 export interface Journal {

@@ -20,6 +20,8 @@ export interface ChaosResult {
   readonly killsByKind: Readonly<Record<string, number>>;
   readonly processesKilled: number;
   readonly seconds: number;
+  /** Requests of the client that a kill cut off. */
+  readonly cutOff: number;
   readonly lines: readonly Line[];
   readonly findings: readonly Finding[];
 }
@@ -90,7 +92,7 @@ export function countKinds(kills: readonly Kill[]): Record<string, number> {
 
 /** The result for a terminal. */
 export function tableOf(result: ChaosResult): string {
-  const { kills, killsByKind, processesKilled, seconds, lines } = result;
+  const { kills, killsByKind, processesKilled, seconds, cutOff, lines } = result;
   const kinds = Object.entries(killsByKind).map(([kind, count]) => `${kind} ${count}`);
   const head = ["", "answered", "no answer", "lost", "doubled", "wrong"];
   const rows = lines.map((line) => [
@@ -110,7 +112,8 @@ export function tableOf(result: ChaosResult): string {
       .join("  "),
   );
   return [
-    `${kills} kills of ${processesKilled} processes in ${Math.round(seconds)} s: ${kinds.join(", ")}`,
+    `${kills} kills of ${processesKilled} processes in ${seconds} s: ${kinds.join(", ")}`,
+    `${cutOff} requests of the client were cut off`,
     "",
     ...text.map((line) => `  ${line}`),
     "",

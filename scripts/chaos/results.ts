@@ -41,12 +41,12 @@ export function pageOf(runs: readonly SavedRun[]): string {
     "| --- | ---: | ---: | ---: | ---: | ---: |",
     ...lines.map((line) => row([line.what, line.answered, line.open, line.lost, line.doubled, line.wrong])),
     "",
-    "| Run | Kills | Killed | Seconds | Findings | Date | Commit |",
-    "| --- | ---: | --- | ---: | ---: | --- | --- |",
-    ...runs.map(({ seed, kills: of, killsByKind, seconds, findings, date, commit }) => {
+    "| Run | Kills | Killed | Requests cut off | Seconds | Findings | Date | Commit |",
+    "| --- | ---: | --- | ---: | ---: | ---: | --- | --- |",
+    ...runs.map(({ seed, kills: of, killsByKind, cutOff, seconds, findings, date, commit }) => {
       const killed = Object.entries(killsByKind).map(([kind, times]) => `${kind} ${times}`);
       const command = `\`npm run chaos -- --kills ${of} --seed ${seed}\``;
-      return row([command, of, killed.join(", "), Math.round(seconds), findings.length, date, commit]);
+      return row([command, of, killed.join(", "), cutOff, seconds, findings.length, date, commit]);
     }),
     "",
   ].join("\n");

@@ -48,7 +48,7 @@ export async function runChaos({ kills, seed, keepsData, say }: ChaosOptions): P
     await stack.ready(PARTS);
     const cast = await openCast(stack);
     const startedMs = performance.now();
-    const { journal, done } = await hammer(stack, cast, { kills, seed, say });
+    const { journal, done, cutOff } = await hammer(stack, cast, { kills, seed, say });
     say("the load has ended; waiting until nothing is under way");
     const lastWords = await settle(stack, cast);
     const seconds = (performance.now() - startedMs) / 1_000;
@@ -62,6 +62,7 @@ export async function runChaos({ kills, seed, keepsData, say }: ChaosOptions): P
       killsByKind: countKinds(done),
       processesKilled: done.reduce((sum, { processes }) => sum + processes, 0),
       seconds: Math.round(seconds),
+      cutOff,
       lines: linesOf(journal, remains.provider, findings),
       findings,
     };
@@ -97,7 +98,7 @@ async function hammer(stack: ChaosStack, cast: Cast, { kills, seed, say }: Omit<
     await Promise.all(lanes);
     wire.close();
   }
-  return { journal, done };
+  return { journal, done, cutOff: wire.cutOff() };
 }
 
 function startLanes(

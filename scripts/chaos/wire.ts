@@ -8,20 +8,35 @@ export interface Sent {
   readonly body?: object;
 }
 
-/** `answered` with the status line of the answer; `body` is null when it did not come whole or is no JSON. */
+/**
+ * `answered` with the status line of the answer; `body` is null when it did not come whole or is no JSON. `cut_off`: it
+ * was sent, and nobody knows what became of it. `not_sent`: nobody listened.
+ */
 export type Reply =
   | { readonly kind: "answered"; readonly status: number; readonly body: Record<string, unknown> | null }
-  | { readonly kind: "unanswered"; readonly code: string };
+  | { readonly kind: "cut_off" }
+  | { readonly kind: "not_sent" };
 
 export interface Wire {
   send(request: Sent): Promise<Reply>;
+  /** Requests so far that were cut off. */
+  cutOff(): number;
   close(): void;
 }
 
 /** `timeoutMs`: the longest wait for one answer. */
 export function openWire(connections: number, timeoutMs: number): Wire {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections, noDelay: true });
-  return { send: (request) => sendOnce(agent, timeoutMs, request), close: () => agent.destroy() };
+  let cutOff = 0;
+  return {
+    async send(request) {
+      const reply = await sendOnce(agent, timeoutMs, request);
+      if (reply.kind === "cut_off") cutOff += 1;
+      return reply;
+    },
+    cutOff: () => cutOff,
+    close: () => agent.destroy(),
+  };
 }
 
 function sendOnce(
@@ -42,8 +57,8 @@ function sendOnce(
     };
     // A status line that came is an answer, whatever happens to the rest.
     const broken = (error: NodeJS.ErrnoException): void => {
-      const code = error.code ?? error.message;
-      end(status === null ? { kind: "unanswered", code } : { kind: "answered", status, body: null });
+      if (status !== null) end({ kind: "answered", status, body: null });
+      else end({ kind: error.code === "ECONNREFUSED" ? "not_sent" : "cut_off" });
     };
     const request = http.request(url, { method, agent, headers: { ...headers, ...length } }, (response) => {
       status = response.statusCode ?? 0;
