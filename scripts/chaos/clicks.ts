@@ -1,4 +1,6 @@
-// Clicks on short links. A 302 promises one row of the ledger; a click is sent once, because a second one counts too.
+// Clicks on short links. A 302 promises one row of the ledger: the click was handed to the kernel for the spool file
+// before the answer went out (lib/server/redirect/spool.ts), and SIGKILL takes nothing from the kernel. A loss of power
+// does, which is what --spool-fsync is for; no kill here can show that. A click is sent once: a second one counts too.
 import { randomBytes } from "node:crypto";
 import type { Chance } from "../../lib/simulator/chance.ts";
 import { type Customer, type Load, pause } from "./client.ts";

@@ -1,10 +1,9 @@
 // The jobs that the client knows against those in the database, and both against budgets and entries.
-import type { Findings } from "./findings.ts";
-import { grouped, sumOf } from "./findings.ts";
+import { type Findings, grouped, sumOf } from "./findings.ts";
 import type { JobNote } from "./journal.ts";
 import type { Remains, Row } from "./rows.ts";
 
-export interface JobRow extends Row {
+interface JobRow extends Row {
   readonly accountId: string;
   readonly key: string;
   readonly status: string;
@@ -17,8 +16,7 @@ export interface JobRow extends Row {
 export function compareJobs(notes: readonly JobNote[], remains: Remains, findings: Findings): void {
   const nameOf = ({ accountId, key }: { accountId: string; key: string }): string => `${accountId} ${key}`;
   const noted = new Map(notes.map((note) => [nameOf(note), note]));
-  const accounts = new Set(notes.map(({ accountId }) => accountId));
-  const jobs = (remains.rows("jobs") as JobRow[]).filter(({ accountId }) => accounts.has(accountId));
+  const jobs = remains.rows("jobs") as JobRow[];
   const stored = grouped(jobs, nameOf);
   for (const [name, note] of noted) compareJob(note, stored.get(name) ?? [], findings);
   for (const [name, rows] of stored) {
@@ -100,18 +98,23 @@ interface EntryRow extends Row {
   readonly feature: string;
   readonly units: number;
   readonly budgetCycle: string | null;
+  readonly origin: { readonly kind: string };
 }
 
 /** One entry for each job that used anything; a budget is the sum of its entries, and nothing is held. */
 function compareBudgets(remains: Remains, jobs: readonly JobRow[], findings: Findings): void {
   const entries = (remains.rows("entries") as EntryRow[]).filter(({ feature }) => feature === "tokens");
-  const own = entries.filter(({ key }) => !key.includes(" "));
-  const byKey = grouped(own, ({ key }) => key);
+  const byKey = grouped(
+    entries.filter(({ origin }) => origin.kind === "job"),
+    ({ key }) => key,
+  );
   for (const { _id: id, usedUnits, key } of jobs) {
     const found = byKey.get(id) ?? [];
     findings.compare("entry", key, usedUnits > 0 ? 1 : 0, found.length);
     if (found.length === 1) findings.compare("entry units", key, usedUnits, found[0]?.units ?? 0);
   }
+  const ids = new Set(jobs.map(({ _id }) => _id));
+  for (const id of byKey.keys()) if (!ids.has(id)) findings.wrong("entry", id, "there is no such job");
   const used = grouped(entries, ({ accountId, budgetCycle }) => `${accountId} ${budgetCycle}`);
   for (const budget of remains.rows("budgets")) {
     const id = `${String(budget["accountId"])} ${String(budget["cycle"])}`;

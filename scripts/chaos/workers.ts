@@ -74,7 +74,7 @@ export class Workers {
 }
 
 /** Every step may have been sent by the time its worker dies, whether or not it came to say so. */
-function newNote(accountId: string, key: string, units: number): JobNote {
+export function newNote(accountId: string, key: string, units: number): JobNote {
   const steps = Array.from({ length: STEPS }, (_, index) => {
     return { step: index + 1, units: STEP_UNITS, chargedUnits: null };
   });
