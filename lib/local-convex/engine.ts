@@ -12,7 +12,7 @@ import { Crons } from "./crons.ts";
 import { Executor, type ExecutorCounts } from "./executor.ts";
 import { SYSTEM_CALLER, type Caller, type UdfType } from "./invocation.ts";
 import { InternalIds } from "./internal-ids.ts";
-import { sleep, systemHost, type EngineHost } from "./host.ts";
+import { nextTurn, sleep, systemHost, type EngineHost } from "./host.ts";
 import { loadModules, type LoadedModules, type SchemaExport } from "./modules.ts";
 import { seededRandom } from "./random.ts";
 import { Runtime, type CallResult, type ReportSink } from "./runtime.ts";
@@ -197,17 +197,28 @@ export class Engine {
   }
 
   /**
-   * Copies the database into a new file, without keeping anybody waiting. All that was answered before this resolves is
-   * in the copy. @throws StorageError
+   * Copies the database into a new file. All that was answered before this was called is in the copy. Nobody waits for
+   * it longer than for one of its steps. @throws StorageError
    */
   async backUp(file: string): Promise<void> {
-    const { executor, storage } = this.runtime;
+    const { executor, storage, host } = this.runtime;
+    let isMakingRoom = false;
+    // Under load every step would meet an open transaction, for as long as the load lasts: the batch of one turn is
+    // flushed in the next, and by then another one is open.
+    const makeRoom = async (): Promise<void> => {
+      if (isMakingRoom) return;
+      isMakingRoom = true;
+      await executor.exclusive(() => nextTurn(host));
+      isMakingRoom = false;
+    };
     let copied: Promise<void> | undefined;
-    // The first step of the copy finds no open transaction; later ones wait for the end of the one they find.
     await executor.exclusive(
       () =>
         new Promise<void>((resolve, reject) => {
-          copied = storage.copyTo(file, resolve);
+          copied = storage.copyTo(file, (isInTheWay) => {
+            resolve();
+            if (isInTheWay) void makeRoom();
+          });
           copied.catch(reject);
         }),
     );

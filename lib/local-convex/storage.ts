@@ -199,15 +199,16 @@ export class Storage {
 
   /**
    * Copies the database into a new file while it is read and written: what is committed meanwhile is in the copy too.
-   * `onBegun` is called after the first step, before which no transaction may be open.
+   * There is a step in each turn of the event loop, and `onStep` is called after it; one that met an open transaction
+   * (`isInTheWay`) has copied nothing, and the first may not meet one.
    * @throws StorageError when the copy cannot be written; nothing is left of it then
    */
-  async copyTo(file: string, onBegun: () => void): Promise<void> {
+  async copyTo(file: string, onStep: (isInTheWay: boolean) => void): Promise<void> {
     const draft = `${file}.part`;
     try {
       await this.db.backup(draft, {
-        progress() {
-          onBegun();
+        progress: () => {
+          onStep(this.db.inTransaction);
           return COPY_PAGES;
         },
       });

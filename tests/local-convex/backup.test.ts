@@ -60,6 +60,30 @@ test("a copy has all that was answered before it was made, while others go on wr
   expect(readdirSync(folder).filter((name) => name.includes("part"))).toEqual([]);
 });
 
+test("a copy comes to its end while a transaction begins in every turn of the event loop", async () => {
+  const long = "x".repeat(4_000);
+  await Promise.all(Array.from({ length: 1_500 }, (_, index) => addNote(`${index} ${long}`)));
+  const turnsMax = 5_000;
+  let turns = 0;
+  let isCopied = false;
+  const writing: Promise<unknown>[] = [];
+  const driven = new Promise<void>((resolve) => {
+    const drive = (): void => {
+      if (isCopied || turns === turnsMax) return resolve();
+      turns += 1;
+      writing.push(addNote(`during ${turns}`));
+      setImmediate(drive);
+    };
+    drive();
+  });
+  await engine.backUp(join(folder, "copy.sqlite"));
+  isCopied = true;
+  await driven;
+  await Promise.all(writing);
+  // Some turns for each of the steps; not as many as there is work for.
+  expect(turns).toBeLessThan(turnsMax);
+});
+
 test("a copy that cannot be written says so, leaves nothing and harms nobody", async () => {
   await addNote("a");
   await expect(engine.backUp(join(folder, "nowhere", "copy.sqlite"))).rejects.toThrow(
