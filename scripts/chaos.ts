@@ -6,7 +6,7 @@
  *   npm run chaos -- --kills 50 --seed 1 --save    keeps the result in scripts/chaos/RESULTS.md
  */
 import { tableOf } from "./chaos/report.ts";
-import { saveRun } from "./chaos/results.ts";
+import { commitName, saveRun } from "./chaos/results.ts";
 import { runChaos } from "./chaos/run.ts";
 import { helpText, parseOptions, runMain } from "./support/cli.mjs";
 
@@ -31,6 +31,7 @@ await runMain("chaos", async (argv) => {
     console.log(helpText(USAGE, OPTIONS));
     return 0;
   }
+  const commit = commitName();
   const result = await runChaos({
     kills: options.kills,
     seed: options.seed,
@@ -43,7 +44,7 @@ await runMain("chaos", async (argv) => {
   }
   const unshown = result.findings.length - SHOWN_MAX;
   if (unshown > 0) console.error(`and ${unshown} more; --json has all`);
-  if (options.save) saveRun(result);
+  if (options.save) saveRun(result, commit);
   if (options.json) console.log(JSON.stringify(result));
   return result.findings.length === 0 ? 0 : 1;
 });

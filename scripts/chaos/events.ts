@@ -5,8 +5,8 @@ import type { Cast } from "./open.ts";
 
 const TOLD = ["payment_succeeded", "payment_failed", "invoice_overdue"] as const;
 const PLANS = ["customer_free_plan", "customer_starter_plan", "customer_pro_plan"] as const;
-const CHANGES_PLAN = 0.3;
-const PAUSE_MS_MAX = 300;
+const CHANGES_PLAN = 0.2;
+const PAUSE_MS_MAX = 400;
 
 /** Each request is sent once: the provider's control has no key under which it could be repeated. */
 export async function makeEvents(

@@ -13,10 +13,10 @@ export interface SavedRun extends ChaosResult {
   readonly commit: string;
 }
 
-/** Adds a run to results.json and writes RESULTS.md anew. */
-export function saveRun(result: ChaosResult): void {
+/** Adds a run to results.json and writes RESULTS.md anew. `commit`: what ran, as `commitName` had it before the run. */
+export function saveRun(result: ChaosResult, commit: string): void {
   const all: SavedRun[] = existsSync(RESULTS_JSON) ? JSON.parse(readFileSync(RESULTS_JSON, "utf8")) : [];
-  all.push({ date: new Date().toISOString().slice(0, 10), commit: commitName(), ...result });
+  all.push({ date: new Date().toISOString().slice(0, 10), commit, ...result });
   writeFileSync(RESULTS_JSON, `${JSON.stringify(all, null, 2)}\n`);
   writeFileSync(RESULTS_MD, pageOf(all));
 }
@@ -74,7 +74,8 @@ function sumLines(lines: readonly Line[]): Line[] {
   return [...sums.values()];
 }
 
-function commitName(): string {
+/** The commit of this tree, and whether anything was changed since. */
+export function commitName(): string {
   try {
     const git = (...args: string[]) => execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).trim();
     return `${git("rev-parse", "--short", "HEAD")}${git("status", "--porcelain", "-uno") === "" ? "" : " with changes"}`;

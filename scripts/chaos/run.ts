@@ -24,7 +24,7 @@ import { openWire } from "./wire.ts";
 import { Workers } from "./workers.ts";
 
 /** So many of each at a time: enough that a kill meets something, little enough for two cores. */
-const LANES = { jobs: 10, clicks: 6, events: 2, operator: 2, workers: 2 } as const;
+const LANES = { jobs: 10, clicks: 6, events: 1, operator: 2, workers: 2 } as const;
 const CONNECTIONS = 32;
 const ANSWER_TIMEOUT_MS = 10_000;
 

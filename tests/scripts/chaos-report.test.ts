@@ -33,9 +33,9 @@ test("a finding is counted where it belongs, and in the sum", () => {
   const table = tableOf(resultOf(world));
   expect(table).toMatch(/admission +1 +0 +1 +0 +0\n/);
   expect(table).toMatch(/click +2 +0 +1 +0 +0\n/);
-  // Counters, totals and the meter of the click that is gone.
-  expect(table).toMatch(/books +0 +0 +0 +5 +0\n/);
-  expect(table).toContain("2 lost, 5 doubled");
+  // Counters, totals and the meter of the click that is gone; and the entry of the job.
+  expect(table).toMatch(/books +0 +0 +0 +5 +1\n/);
+  expect(table).toContain("2 lost, 5 doubled, 1 wrong");
 });
 
 test("the page sums the runs and keeps the command, the date and the commit of each", () => {
