@@ -22,7 +22,7 @@ export function compareEvents(
   remains: Remains,
   findings: Findings,
 ): void {
-  compareTold(notes, plans, remains.provider, findings);
+  compareTold(notes, remains.provider, findings);
   comparePlanChanges(plans, remains.provider, findings);
   compareInbox(remains, findings);
   compareEffects(remains, findings);
@@ -30,25 +30,16 @@ export function compareEvents(
 }
 
 /** What the provider said it had taken is there; without an answer it may be. */
-function compareTold(
-  notes: readonly EventNote[],
-  plans: readonly PlanNote[],
-  { events }: ProviderRows,
-  findings: Findings,
-): void {
-  const ids = new Set(events.map(({ id }) => id));
+function compareTold(notes: readonly EventNote[], provider: ProviderRows, findings: Findings): void {
+  const ids = new Set(provider.events.map(({ id }) => id));
   for (const { eventId, type } of notes) {
     if (eventId !== null && !ids.has(eventId)) findings.lost("told event", eventId, `${type} is not there`);
   }
-  const nameOf = (userId: string, type: string): string => `${userId} customer.${type}`;
-  // A change of plan tells of its payment by itself.
-  const changing = new Set(plans.map(({ userId }) => userId));
-  const byHand = notes.filter(({ userId }) => !changing.has(userId));
-  const asked = grouped(byHand, ({ userId, type }) => nameOf(userId, type));
-  const there = grouped(events, ({ userId, type }) => `${userId} ${type}`);
-  for (const [name, sent] of asked) {
-    const count = there.get(name)?.length ?? 0;
-    if (count > sent.length) findings.doubled("told event", name, `${sent.length} sent, ${count} there`);
+  const customers = new Map(provider.users.map(({ id, customerId }) => [id, customerId]));
+  const asked = grouped(notes, ({ userId, type }) => `${customers.get(userId)} customer.${type}`);
+  for (const [name, told] of grouped(provider.told, ({ customerId, type }) => `${customerId} ${type}`)) {
+    const sent = asked.get(name)?.length ?? 0;
+    if (told.length > sent) findings.doubled("told event", name, `${sent} sent, ${told.length} there`);
   }
 }
 

@@ -18,6 +18,8 @@ export interface ProviderRows {
     readonly totalUnits: number;
   }[];
   readonly events: readonly { readonly id: string; readonly type: string; readonly userId: string }[];
+  /** Events that were told by hand; a change tells of itself, too. */
+  readonly told: readonly { readonly customerId: string; readonly type: string }[];
   readonly deliveries: readonly { readonly eventId: string; readonly status: string }[];
   /** Attempts that were answered 200, by event. */
   readonly accepted: readonly { readonly eventId: string; readonly count: number }[];
@@ -82,6 +84,10 @@ function readProvider(file: string): ProviderRows {
                AND n.feature_key = m.feature_key AND n.cycle_start_ms = m.cycle_start_ms AND n.total_after IS NOT NULL)`,
       ),
       events: storage.all("SELECT id, type, user_id AS userId FROM webhook_events ORDER BY seq"),
+      told: storage.all(
+        `SELECT json_extract(body, '$.customerId') AS customerId, json_extract(body, '$.type') AS type
+           FROM changes WHERE kind = 'event_told'`,
+      ),
       deliveries: storage.all("SELECT event_id AS eventId, status FROM webhook_deliveries ORDER BY seq"),
       accepted: storage.all(
         `SELECT d.event_id AS eventId, count(*) AS count FROM webhook_attempts a

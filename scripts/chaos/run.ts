@@ -1,6 +1,6 @@
 // One run: a stack of its own, a load, kills, rest, comparison.
 import { setMaxListeners } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Chance } from "../../lib/simulator/chance.ts";
@@ -43,6 +43,13 @@ export async function runChaos({ kills, seed, keepsData, say }: ChaosOptions): P
   const dataDir = mkdtempSync(join(tmpdir(), "holdfast-chaos-"));
   const stack = await ChaosStack.prepare(dataDir);
   let isKept = true;
+  const onSignal = (): void => {
+    void stack.kill(PARTS).then(() => {
+      rmSync(dataDir, { recursive: true, force: true });
+      process.exit(130);
+    });
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, onSignal);
   try {
     stack.start(PARTS);
     await stack.ready(PARTS);
@@ -56,6 +63,7 @@ export async function runChaos({ kills, seed, keepsData, say }: ChaosOptions): P
     const remains = readRemains(dataDir);
     const findings = compare(journal, remains, lastWords);
     isKept = keepsData || findings.length > 0;
+    if (isKept) writeFileSync(join(dataDir, "journal.json"), JSON.stringify(journal, journalValue, 2));
     return {
       seed,
       kills: done.length,
@@ -68,6 +76,7 @@ export async function runChaos({ kills, seed, keepsData, say }: ChaosOptions): P
     };
   } finally {
     await stack.stop();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, onSignal);
     if (isKept) console.error(`the data of the run is in ${dataDir}`);
     else rmSync(dataDir, { recursive: true, force: true });
   }
@@ -119,4 +128,8 @@ function startLanes(
     ...many("operator", (by) => operate(load, by, cast, secrets.operatorKey)),
     ...many("workers", (by, lane) => workers.run(load, by, lane, customers, url)),
   ];
+}
+
+function journalValue(_: string, value: unknown): unknown {
+  return value instanceof Map ? Object.fromEntries(value) : value;
 }

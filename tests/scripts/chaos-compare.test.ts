@@ -108,10 +108,8 @@ describe("a planted doubling is found:", () => {
     ],
     [
       "an event at the provider",
-      "doubled told event kp_1 customer.payment_succeeded",
-      (world) => {
-        world.provider.events.push({ ...world.provider.events[1]!, id: "event_paid_2" });
-      },
+      "doubled told event customer_1 customer.payment_succeeded",
+      ({ provider }) => void provider.told.push({ ...provider.told[0]! }),
     ],
     ["a webhook", "doubled webhook event_paid", twice("inboxEvents", 1)],
     ["a payment", "doubled payment event_paid", twice("payments")],

@@ -144,6 +144,7 @@ export function smallWorld(): SmallWorld {
       users: [{ id: USER, customerId: "customer_1" }],
       agreements: [{ id: "ag_1", customerId: "customer_1", planKey: "customer_pro_plan", endedAtMs: null }],
       events: structuredClone(EVENTS),
+      told: [{ customerId: "customer_1", type: "customer.payment_succeeded" }],
       deliveries: EVENTS.map(({ id }) => ({ eventId: id, status: "delivered" })),
       accepted: EVENTS.map(({ id }) => ({ eventId: id, count: 1 })),
       meters: [
