@@ -101,7 +101,7 @@ interface EntryRow extends Row {
   readonly origin: { readonly kind: string };
 }
 
-/** One entry for each job that used anything; a budget is the sum of its entries, and nothing is held. */
+/** One entry for each job that used anything; a budget is the sum of its entries, within its limit, and nothing is held. */
 function compareBudgets(remains: Remains, jobs: readonly JobRow[], findings: Findings): void {
   const entries = (remains.rows("entries") as EntryRow[]).filter(({ feature }) => feature === "tokens");
   const byKey = grouped(
@@ -115,11 +115,18 @@ function compareBudgets(remains: Remains, jobs: readonly JobRow[], findings: Fin
   }
   const ids = new Set(jobs.map(({ _id }) => _id));
   for (const id of byKey.keys()) if (!ids.has(id)) findings.wrong("entry", id, "there is no such job");
+  const limits = new Map(
+    remains.rows("limits").map(({ accountId, limitUnits }) => [accountId, limitUnits as number | null]),
+  );
   const used = grouped(entries, ({ accountId, budgetCycle }) => `${accountId} ${budgetCycle}`);
   for (const budget of remains.rows("budgets")) {
     const id = `${String(budget["accountId"])} ${String(budget["cycle"])}`;
     const units = sumOf(used.get(id) ?? [], (entry) => entry.units);
     findings.compare("budget", id, units, Number(budget["usedUnits"]));
+    const limitUnits = limits.get(budget["accountId"]) ?? null;
+    if (limitUnits !== null && units > limitUnits) {
+      findings.wrong("limit", id, `${units} units used of ${limitUnits}`);
+    }
     if (budget["heldUnits"] !== 0) {
       findings.wrong("budget", id, `${String(budget["heldUnits"])} units held in the end`);
     }

@@ -9,8 +9,8 @@ import { openWire, type Wire } from "./wire.ts";
 /** The plan with the largest limit: a run is to meet it late or never. */
 const PLAN_KEY = "customer_pro_plan";
 const JOBS_PER_MINUTE = 100_000;
-/** Of the account of the operator: small, so that its jobs are refused now and then. */
-const FIXED_LIMIT_UNITS = 100_000;
+/** Of the account of the operator: soon used up, so that jobs are refused from then on. */
+const FIXED_LIMIT_UNITS = 2_000;
 const CUSTOMERS = 2;
 /** A customer whose plan changes and who uses nothing: their events are what is looked at. */
 const CHANGING_EMAIL = "changing@example.com";

@@ -32,7 +32,7 @@ export function pageOf(runs: readonly SavedRun[]): string {
     "`npm run chaos` kills the processes of the real stack with SIGKILL at random instants under mixed load, starts them",
     "again, and compares what was answered with what is there in the end. `-- --save` adds a run to this page.",
     "",
-    `**${kills} kills in ${runs.length} runs: ${count("lost")} lost, ${count("doubled")} doubled, ${count("wrong")} otherwise wrong.**`,
+    `**${kills} kills in ${runs.length} ${runs.length === 1 ? "run" : "runs"}: ${count("lost")} lost, ${count("doubled")} doubled, ${count("wrong")} otherwise wrong.**`,
     "",
     "What was sent and never answered may be there once or not at all. `books` are budgets, counters, meters, what was",
     "reported, plans and credits: in the end each is the sum of the rows behind it.",

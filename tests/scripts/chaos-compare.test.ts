@@ -136,6 +136,11 @@ describe("what is otherwise wrong is found:", () => {
     ],
     ["a refused job that is there", "wrong refusal job-0-1", (world) => void (job(world).refused = true)],
     ["a step that nobody sent", "wrong charge job-0-1", (world) => void (row(world, "jobs")["step"] = 3)],
+    [
+      "use over the limit",
+      "wrong limit account1 2026-12",
+      (world) => void (row(world, "limits")["limitUnits"] = 29),
+    ],
     ["an entry of no job", "wrong entry job1", (world) => void world.tables["jobs"]!.pop()],
     [
       "a click that nobody made",

@@ -87,6 +87,7 @@ export function smallWorld(): SmallWorld {
         },
       ],
       budgets: [{ _id: "budget1", accountId: ACCOUNT, cycle: "2026-12", usedUnits: 30, heldUnits: 0 }],
+      limits: [{ _id: "limit1", accountId: ACCOUNT, limitUnits: 30 }],
       entries: [
         {
           _id: "entry1",
