@@ -6,9 +6,10 @@
  *   npm run chaos -- --kills 50 --seed 1 --save    keeps the result in scripts/chaos/RESULTS.md
  */
 import { tableOf } from "./chaos/report.ts";
-import { commitName, saveRun } from "./chaos/results.ts";
+import { saveRun } from "./chaos/results.ts";
 import { runChaos } from "./chaos/run.ts";
 import { helpText, parseOptions, runMain } from "./support/cli.mjs";
+import { commitName } from "./support/commit.ts";
 
 const OPTIONS = {
   kills: { type: "integer", minimum: 0, maximum: 10_000, default: 20, help: "how often something is killed" },

@@ -12,8 +12,10 @@ import { makeSteps, type Step } from "../lib/simulator/steps.ts";
 import { explain } from "./simulate/explain.ts";
 import { numbersOf } from "./simulate/numbers.ts";
 import { writeReport } from "./simulate/report.ts";
+import { saveSimulatorRun } from "./simulate/results.ts";
 import { builtFunctions, runInWorkers, type Summary, summaryOf } from "./simulate/seed-runs.ts";
 import { helpText, parseOptions, runMain, usageError } from "./support/cli.mjs";
+import { commitName } from "./support/commit.ts";
 
 const OPTIONS = {
   seed: { type: "integer", minimum: 0, maximum: 999_999_999, help: "one seed" },
@@ -24,6 +26,7 @@ const OPTIONS = {
   workers: { type: "integer", minimum: 1, maximum: 64, default: 1, help: "processes that share the seeds" },
   "for-seconds": { type: "integer", minimum: 1, help: "goes on with fresh seeds for so long in all" },
   report: { type: "string", help: "a file for the result, as Vitest writes it" },
+  save: { type: "boolean", help: "adds the run to scripts/simulate/results.json" },
   "keep-going": { type: "boolean", help: "goes on after a seed that failed" },
   "no-shrink": { type: "boolean", help: "prints a failure as it is" },
 } as const;
@@ -35,6 +38,7 @@ await runMain("simulate", async (argv) => {
     return 0;
   }
   removeLeftovers();
+  const commit = commitName();
   const { steps: count, only, seeds, workers } = options;
   if (only !== undefined && (seeds !== undefined || workers > 1))
     throw usageError("--only is for one --seed");
@@ -87,8 +91,19 @@ await runMain("simulate", async (argv) => {
   if (fresh !== null)
     console.log(`the fresh ones again: npm run simulate -- --seeds ${fresh} --steps ${count}`);
   const stepsRun = ended.reduce((sum, { begun }) => sum + begun, 0);
+  const cleanCount = ended.length - failed.length;
+  if (options.save) {
+    saveSimulatorRun({
+      date: new Date().toISOString().slice(0, 10),
+      commit,
+      command: `npm run simulate -- ${argv.filter((each) => each !== "--save").join(" ")}`,
+      clean: cleanCount,
+      failed: failed.length,
+      steps: stepsRun,
+    });
+  }
   const bad = failed.length === 0 ? "" : `, ${failed.length} seeds failed`;
-  console.log(`${ended.length - failed.length} seeds clean, ${stepsRun} steps${bad}`);
+  console.log(`${cleanCount} seeds clean, ${stepsRun} steps${bad}`);
   return failed.length === 0 ? 0 : 1;
 });
 

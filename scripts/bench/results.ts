@@ -1,7 +1,7 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { commitName } from "../support/commit.ts";
 import { ROOT } from "../support/root.ts";
 
 /** One run of a bench: what was measured, when, where and on which code. */
@@ -65,13 +65,4 @@ export function flatten(figures: object, path: readonly string[] = []): [string,
       typeof value === "number" ? value.toLocaleString("en-US", { maximumFractionDigits: 2 }) : String(value);
     return [[here.join(" · "), text]];
   });
-}
-
-function commitName(): string {
-  try {
-    const git = (...args: string[]) => execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).trim();
-    return `${git("rev-parse", "--short", "HEAD")}${git("status", "--porcelain", "-uno") === "" ? "" : " with changes"}`;
-  } catch {
-    return "unknown";
-  }
 }

@@ -1,5 +1,4 @@
 // The committed results of `npm run chaos -- --save`: one line a run, and their sums.
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../support/root.ts";
@@ -72,14 +71,4 @@ function sumLines(lines: readonly Line[]): Line[] {
     });
   }
   return [...sums.values()];
-}
-
-/** The commit of this tree, and whether anything was changed since. */
-export function commitName(): string {
-  try {
-    const git = (...args: string[]) => execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).trim();
-    return `${git("rev-parse", "--short", "HEAD")}${git("status", "--porcelain", "-uno") === "" ? "" : " with changes"}`;
-  } catch {
-    return "unknown";
-  }
 }

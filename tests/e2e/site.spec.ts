@@ -1,7 +1,15 @@
 import { expectAccessible, scriptBytes, SCRIPT_BYTES_MAX, scrollWidth } from "./screen-checks.ts";
 import { collectErrors, expect, test } from "./stack.ts";
 
-const PAGES = ["/", "/docs", "/docs/concepts", "/docs/api", "/docs/errors", "/docs/going-live"];
+const PAGES = [
+  "/",
+  "/docs",
+  "/docs/concepts",
+  "/docs/api",
+  "/docs/errors",
+  "/docs/going-live",
+  "/docs/how-we-know",
+];
 const MISSING = "/no/such/page";
 
 for (const colorScheme of ["light", "dark"] as const) {

@@ -9,6 +9,7 @@ const PAGES = [
   ["/docs/api", "API reference"],
   ["/docs/errors", "Errors"],
   ["/docs/going-live", "Going live"],
+  ["/docs/how-we-know", "How we know"],
 ] as const;
 
 export function DocsNav() {
