@@ -13,6 +13,6 @@ crons.interval("report totals", { minutes: 1 }, internal.reporter.run, {});
 crons.daily("reconcile meters", { hourUTC: 3, minuteUTC: 17 }, internal.reconciler.run, {});
 crons.interval("audit budgets", { hours: 1 }, internal.audit.run, {});
 crons.interval("purge old lab runs", { hours: 1 }, internal.labPurge.run, {});
-crons.interval("purge old refusals", { hours: 1 }, internal.purge.refusals, {});
+crons.interval("remove what is too old", { hours: 1 }, internal.retention.run, {});
 
 export default crons;

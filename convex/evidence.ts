@@ -46,7 +46,14 @@ export const list = operatorQuery({
       .paginate({ numItems: limit, cursor });
     const evidence = [];
     for (const row of page.page) {
-      const { _id, _creationTime, accountId: _account, providerUnits: meterUnits, ...fields } = row;
+      const {
+        _id,
+        _creationTime,
+        accountId: _account,
+        providerUnits: meterUnits,
+        supersededAtMs: _,
+        ...fields
+      } = row;
       const seenAtMs = row.seenAtMs ?? row.atMs;
       const meter = (await ctx.db.get(row.meterId))!;
       const { feature, cycle, agreementId } = meter;

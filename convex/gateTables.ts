@@ -61,7 +61,7 @@ export const gateTables = {
     .index("by_status_lease", ["status", "leaseExpiresAtMs"]),
 
   /**
-   * Refused admissions with the numbers at that moment. Written by the gate; removed by the purge after 30 days.
+   * Refused admissions with the numbers at that moment. Written by the gate; removed after 30 days (lib/retention).
    * A key or a number that was never acceptable is not recorded, nor is more than one rate refusal a window.
    */
   refusals: defineTable({

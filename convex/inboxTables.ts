@@ -15,7 +15,7 @@ import {
 export const inboxTables = {
   /**
    * A billing event as it was signed, and how far it is on its way (lib/inbox/worker.ts). Identity and body never
-   * change. Written by inbox.ts and inboxWorker.ts.
+   * change. Written by inbox.ts and inboxWorker.ts; a done one is removed after 90 days (lib/retention).
    */
   inboxEvents: defineTable({
     /** The signed event id, or the hash of a body that has none. Unique. */
@@ -44,7 +44,10 @@ export const inboxTables = {
     ["inboxEventId", "part"],
   ),
 
-  /** One row for every delivery, kept for good: it is the evidence of what arrived and when. Written by inbox.ts. */
+  /**
+   * One row for every delivery: the evidence of what arrived and when. Written by inbox.ts, removed after 90 days
+   * (lib/retention).
+   */
   receipts: defineTable({
     inboxEventId: v.id("inboxEvents"),
     webhookId: v.union(v.string(), v.null()),

@@ -109,7 +109,10 @@ export const ledgerTables = {
     atMs: v.number(),
     /** When a later run last found just this again; left out while none did. */
     seenAtMs: v.optional(v.number()),
+    /** Of a match: when a newer result of its meter took its place. From then on it is kept for 90 days (lib/retention). */
+    supersededAtMs: v.optional(v.number()),
   })
+    .index("by_superseded", ["supersededAtMs"])
     .index("by_meter", ["meterId"])
     .index("by_account", ["accountId"]),
 

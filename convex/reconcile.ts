@@ -265,6 +265,7 @@ async function keep(
   const next: Evidence = { ...facts, status: end.status };
   const isNew = !isRepeat(previous, next);
   if (!isNew && previous !== null) await ctx.db.patch(previous._id, { seenAtMs: nowMs });
+  if (isNew && previous?.verdict === "match") await ctx.db.patch(previous._id, { supersededAtMs: nowMs });
   if (isNew) {
     const { _id: meterId, accountId } = meter;
     await ctx.db.insert("evidence", { accountId, meterId, ...facts, ...end, atMs: nowMs });

@@ -55,6 +55,10 @@ const WORDS: Record<WorkerName, { does: string; late: string; href?: string }> =
     late: "a wrong meter would stay unnoticed",
     href: "/ops/reconciliation",
   },
+  retention: {
+    does: "removes refusals, receipts and done events that are too old to be looked back at",
+    late: "tables grow; nothing else depends on it",
+  },
 };
 
 /** Each worker with the age of its last good run; red when that is too long ago. */

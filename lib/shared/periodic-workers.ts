@@ -18,6 +18,7 @@ export const PERIODIC_WORKERS = [
   { name: "audit", everyMs: HOUR_MS, lateAfterMs: 2 * HOUR_MS },
   // A failed run is tried three times within the hour.
   { name: "drift", everyMs: HOUR_MS, lateAfterMs: 2 * HOUR_MS },
+  { name: "retention", everyMs: HOUR_MS, lateAfterMs: 3 * HOUR_MS },
   // One that has much to do hands on to continuations.
   { name: "reconciler", everyMs: 24 * HOUR_MS, lateAfterMs: 26 * HOUR_MS },
 ] as const satisfies readonly PeriodicWorker[];

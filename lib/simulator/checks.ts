@@ -23,6 +23,7 @@ export class Checks {
   /** `onViolation` gets the first one, and whatever else went wrong in a check. */
   constructor(
     private readonly outside: OutsideMeters,
+    private readonly nowMs: () => number,
     private readonly onViolation: (violation: Error) => void,
   ) {
     this.all = this.checksOf(this.mirror);
@@ -80,6 +81,10 @@ export class Checks {
   }
 
   private checksOf(mirror: Mirror) {
-    return [new GateChecks(mirror), new LedgerChecks(mirror, this.outside), new InboxChecks()];
+    return [
+      new GateChecks(mirror),
+      new LedgerChecks(mirror, this.outside, this.nowMs),
+      new InboxChecks(this.nowMs),
+    ];
   }
 }

@@ -20,6 +20,8 @@ export class Courier {
   /** Deliveries on their way. */
   underWay = 0;
   lost = 0;
+  /** All that was ever sent, also what never arrived. */
+  readonly told: EventClaims[] = [];
 
   constructor(
     private readonly server: Server,
@@ -32,6 +34,7 @@ export class Courier {
 
   send(event: EventClaims): void {
     const { chance, faults } = this;
+    this.told.push(event);
     const trouble = chance.strikes(faults.webhook)
       ? chance.weighted({ again: 4, later: 5, much_later: 2, never: 1 })
       : null;
@@ -45,13 +48,23 @@ export class Courier {
     const copies = trouble === "again" ? chance.between(2, 4) : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       const afterMs = chance.share() * (copy === 0 ? delayMs : LATER_MS_MAX);
-      this.underWay += 1;
-      this.deliver(event, afterMs)
-        .catch((error: unknown) => this.onFailure(error as Error))
-        .finally(() => {
-          this.underWay -= 1;
-        });
+      this.start(event, afterMs);
     }
+  }
+
+  /** Once more, as a provider might that goes through its log. */
+  repeat(event: EventClaims): void {
+    this.trace.note(`event ${event.type} ${event.event_id} once more`);
+    this.start(event, 0);
+  }
+
+  private start(event: EventClaims, afterMs: number): void {
+    this.underWay += 1;
+    this.deliver(event, afterMs)
+      .catch((error: unknown) => this.onFailure(error as Error))
+      .finally(() => {
+        this.underWay -= 1;
+      });
   }
 
   private async deliver(event: EventClaims, afterMs: number): Promise<void> {

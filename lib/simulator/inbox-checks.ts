@@ -1,3 +1,4 @@
+import { mayGo } from "./kept.ts";
 import type { Change, Row } from "./mirror.ts";
 import { named, Sums, Unique } from "./sums.ts";
 import { check } from "./violation.ts";
@@ -26,12 +27,14 @@ export class InboxChecks {
     ),
   ];
 
+  constructor(private readonly nowMs: () => number) {}
+
   apply(changes: readonly Change[], isCommit: boolean): void {
     const periods = new Set<string>();
     for (const change of changes) {
       for (const unique of this.unique) unique.apply(change);
       const { table, before, after } = change;
-      if (table === "inboxEvents") checkEvent(before, after);
+      if (table === "inboxEvents") checkEvent(before, after, this.nowMs());
       else if (table === "reminders" && isCommit) checkReminder(before, after);
       else if (table === "credits" && after !== null) {
         this.credits.add(periodName(after), after["units"] as number);
@@ -50,13 +53,18 @@ export class InboxChecks {
 
 const IDENTITY = ["eventKey", "eventId", "type", "payloadHash", "webhookId", "receivedAtMs"];
 
-function checkEvent(before: Row | null, after: Row | null): void {
-  check(after !== null, "a stored event stays", () => JSON.stringify(before));
+function checkEvent(before: Row | null, after: Row | null, nowMs: number): void {
+  if (after === null) {
+    check(mayGo("inboxEvents", before!, nowMs), "a stored event stays until it is old", () =>
+      JSON.stringify(before),
+    );
+    return;
+  }
   if (before === null) return;
-  const isSame = IDENTITY.every((field) => before[field] === after![field]);
+  const isSame = IDENTITY.every((field) => before[field] === after[field]);
   check(isSame, "an event stays what it was when it was stored", () => JSON.stringify([before, after]));
   const first = before["appliedAtMs"];
-  check(first === null || first === after!["appliedAtMs"], "an event is applied once", () =>
+  check(first === null || first === after["appliedAtMs"], "an event is applied once", () =>
     JSON.stringify([before, after]),
   );
 }

@@ -1,4 +1,5 @@
 import { checkRest } from "./final-checks.ts";
+import { growOld } from "./grow-old.ts";
 import { perform } from "./perform.ts";
 import { setScene } from "./scene.ts";
 import { settleDown } from "./settle.ts";
@@ -41,6 +42,7 @@ export async function simulate(seed: number, steps: readonly Step[], functions: 
       await Promise.all(underWay);
       await settleDown(scene);
       checkRest(scene);
+      await growOld(world);
     });
     return {
       seed,

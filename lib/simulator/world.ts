@@ -55,6 +55,7 @@ export class World {
         hasTold: (id, ...total) => this.provider.find(id) && this.provider.hasTold(id, ...total),
         hasHad: (id, ...total) => this.provider.find(id) && this.provider.hasHad(id, ...total),
       },
+      () => this.clock.nowMs(),
       (violation) => this.fail(violation),
     );
     // A clock of ours that is set back is ours alone: the provider's never goes back.

@@ -6,6 +6,7 @@ const FACTS = ["inbox/plan.test.ts", "inbox/order-proof.test.ts", "inbox/handler
 const CREDITS = ["inbox/allowance.test.ts", "inbox/handlers.test.ts", "inbox/order-proof.test.ts"];
 const REMINDERS = ["inbox/reminders.test.ts", "convex/reminders.test.ts"];
 const DRIFT = ["inbox/drift.test.ts", "convex/drift.test.ts"];
+const RETENTION = ["inbox/forget.test.ts", "convex/retention.test.ts"];
 const VERIFY = ["inbox/verify.test.ts"];
 
 export const INBOX = mutantsOf("inbox", [
@@ -480,5 +481,37 @@ export const INBOX = mutantsOf("inbox", [
     "",
     "an event that was applied stays applied",
     WORKER,
+  ],
+  [
+    "young-event-forgotten",
+    "lib/inbox/forget.ts",
+    "return nowMs - msOfNs(occurredAtNs) > QUARANTINE_AFTER_MS;",
+    "return true;",
+    "an event is forgotten only when a copy of it would be quarantined for good",
+    RETENTION,
+  ],
+  [
+    "waiting-event-forgotten",
+    "lib/inbox/forget.ts",
+    'if (status !== "applied" && status !== "ignored") return false;',
+    "",
+    "an event that waits for a person or the worker is never forgotten",
+    RETENTION,
+  ],
+  [
+    "body-left-behind",
+    "convex/retentionEvents.ts",
+    "await ctx.db.delete(id);\n    room.text",
+    "room.text",
+    "the body of an event goes with it",
+    RETENTION,
+  ],
+  [
+    "newest-match-forgotten",
+    "convex/reconcile.ts",
+    'if (isNew && previous?.verdict === "match")',
+    "if (isNew && previous !== null)",
+    "evidence of a difference is kept for ever",
+    ["convex/retention.test.ts"],
   ],
 ]);

@@ -94,7 +94,7 @@ export async function convexTestBackend({ startMs = START_MS, env = {} }: Backen
 
   /** A cron that fails is the engine's to log; the next one is due all the same. */
   async function runCron(path: string): Promise<void> {
-    const kind = path === "purge:refusals" ? "mutation" : "action";
+    const kind = path === "labPurge:run" ? "mutation" : "action";
     if (kind === "mutation") await deployment.mutation(makeFunctionReference<"mutation">(path), {});
     else await deployment.action(makeFunctionReference<"action">(path), {}).catch(() => {});
   }

@@ -19,6 +19,7 @@ export const ENGINE_ONLY = [
   "reminders",
   "reporter-kinde",
   "reporter",
+  "retention",
   "screens-customer",
   "webhook-alarm",
 ].map((name) => `tests/convex/${name}.test.ts`);

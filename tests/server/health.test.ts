@@ -67,6 +67,7 @@ describe("the health check", () => {
     ["alerts", 300_000],
     ["audit", 7_200_000],
     ["drift", 7_200_000],
+    ["retention", 10_800_000],
     ["reconciler", 93_600_000],
   ])("%s is late when its last good run is more than %s ms ago", async (name, lateAfterMs) => {
     for (const [agoMs, status, overall] of [

@@ -191,7 +191,7 @@ export function findEventClaims({ storage }: Emulator, eventId: string): EventCl
 }
 
 /** Forgets what was finished long ago. */
-export function purgeFinished({ storage, wallNowMs }: Emulator): void {
+export function purgeFinished({ storage, wallNowMs }: Pick<Emulator, "storage" | "wallNowMs">): void {
   const beforeMs = wallNowMs() - KEPT_MS;
   storage.run(
     `DELETE FROM webhook_attempts WHERE delivery_id IN

@@ -7,12 +7,12 @@ import { MINUTE_MS, HOUR_MS } from "../../shared/durations.ts";
 import type { Emulator } from "./context.ts";
 import { WEBHOOK_ATTEMPT_FAULTS, WEBHOOK_WAY_FAULTS, type WebhookAttemptFault } from "./fault-kinds.ts";
 import type { Faults } from "./faults.ts";
+import { purgeOld } from "./purge.ts";
 import { signBody } from "./webhooks-signing.ts";
 import {
   dueDeliveries,
   holdBack,
   nextDueAfter,
-  purgeFinished,
   recordAttempts,
   type Attempt,
   type Delivery,
@@ -177,6 +177,6 @@ export class WebhookSender {
     const nowMs = emulator.wallNowMs();
     if (nowMs - this.purgedAtMs < PURGE_EVERY_MS) return;
     this.purgedAtMs = nowMs;
-    emulator.storage.transaction(() => purgeFinished(emulator));
+    emulator.storage.transaction(() => purgeOld(emulator));
   }
 }
