@@ -4,12 +4,16 @@ import { join } from "node:path";
 import { commitName } from "../support/commit.ts";
 import { ROOT } from "../support/root.ts";
 
-/** One run of a bench: what was measured, when, where and on which code. */
-export interface BenchResult {
-  readonly bench: "engine" | "gate" | "doors" | "redirect" | "reconcile" | "inbox" | "conflicts";
+/** When, where and on which code something was measured. */
+export interface RunStamp {
   readonly date: string;
   readonly commit: string;
   readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
+}
+
+/** One run of a bench, and what was measured. */
+export interface BenchResult extends RunStamp {
+  readonly bench: "engine" | "gate" | "doors" | "redirect" | "reconcile" | "inbox" | "conflicts";
   readonly figures: object;
 }
 
@@ -17,12 +21,14 @@ const RESULTS_JSON = join(ROOT, "scripts/bench/results.json");
 const RESULTS_MD = join(ROOT, "scripts/bench/RESULTS.md");
 
 export function makeResult(bench: BenchResult["bench"], figures: object): BenchResult {
+  return { bench, ...stampNow(), figures };
+}
+
+export function stampNow(): RunStamp {
   return {
-    bench,
     date: new Date().toISOString().slice(0, 10),
     commit: commitName(),
     machine: { cpu: cpus()[0]?.model.trim() ?? "unknown", cores: cpus().length, node: process.version },
-    figures,
   };
 }
 
