@@ -49,7 +49,9 @@ export function readBooks(copies: Copies): Books {
     rows<{ meterId: string; totalUnits: number }>("fixedTotals").map((row) => [row.meterId, row.totalUnits]),
   );
   const reviewed = new Set(rows<{ subject: string }>("reviews").map(({ subject }) => subject));
-  const meters = rows<Meter>("meters").map((meter) => ({
+  // What is counted under no agreement is the labs', and is sent nowhere.
+  const sentOn = rows<Meter>("meters").filter(({ agreementId }) => agreementId !== null);
+  const meters = sentOn.map((meter) => ({
     name: `${meter.feature} ${meter.cycle} ${meter.agreementId}`,
     ledger: entries.get(meter._id) ?? 0,
     counters: counters.get(meter._id) ?? 0,

@@ -84,6 +84,15 @@ async function equip(
 ): Promise<Tenant> {
   const keys = { method: "POST" as const, path: `/accounts/${accountId}/keys`, token: stack.operatorKey };
   const { secret: token } = await mustCall(client, { ...keys, body: { name: "soak" } });
+  // As at a sign-in, the provider's own start of the cycles is known before anything is counted by them.
+  const { job } = await mustCall(client, {
+    method: "POST",
+    path: "/jobs",
+    token: token as string,
+    body: { key: "first", units: 1, kind: "first" },
+  });
+  const settled = { method: "POST" as const, path: `/jobs/${job.id}/settle`, token: token as string };
+  await mustCall(client, { ...settled, body: { outcome: "cancelled", fence: job.fence } });
   const body = { target: "https://example.com/", title: "soak" };
   const { link } = await mustCall(client, { method: "POST", path: "/links", token: token as string, body });
   return { accountId, token: token as string, code: link.code as string, kindeUserId };

@@ -68,8 +68,8 @@ interface AgeQuestion {
   /** When the time begins after which a row goes. */
   readonly since: string;
   readonly keptMs: number;
-  /** Those that go at all. */
-  readonly only?: string;
+  /** Those that go at all, of the tree of the table. */
+  readonly only?: (tree: string) => string;
 }
 
 const keptMs = (table: keyof typeof RETENTION): number => {
@@ -78,18 +78,26 @@ const keptMs = (table: keyof typeof RETENTION): number => {
 };
 const DAY_MS = 86_400_000;
 
+/** Runs of the labs that are kept at any rate. */
+const LAB_RUNS_KEPT = 20;
+function notNewest(tree: string): string {
+  return `created NOT IN (SELECT created FROM ${tree} ORDER BY created DESC LIMIT ${LAB_RUNS_KEPT})`;
+}
+
 /** Where the rule of a table can be read off its rows. */
-export const AGES: readonly AgeQuestion[] = [
+const AGES: readonly AgeQuestion[] = [
   { table: "refusals", since: "atMs", keptMs: keptMs("refusals") },
   { table: "receipts", since: "atMs", keptMs: keptMs("receipts") },
   {
     table: "inboxEvents",
     since: "receivedAtMs",
     keptMs: keptMs("inboxEvents"),
-    only: `json_extract(value, '$.status') IN ('applied', 'ignored')
+    only: () => `json_extract(value, '$.status') IN ('applied', 'ignored')
       AND json_extract(value, '$.eventId') NOT LIKE 'event_lab%'`,
   },
   { table: "evidence", since: "supersededAtMs", keptMs: keptMs("evidence") },
+  { table: "labRuns", since: "startedAtMs", keptMs: keptMs("labRuns"), only: notNewest },
+  { table: "engineRoomRuns", since: "startedAtMs", keptMs: keptMs("engineRoomRuns"), only: notNewest },
   { table: "_scheduled_functions", since: "completedTime", keptMs: 7 * DAY_MS },
   { table: "_mutation_records", since: "_creationTime", keptMs: 14 * DAY_MS },
 ];
@@ -97,10 +105,10 @@ export const AGES: readonly AgeQuestion[] = [
 /** By how many milliseconds the oldest row of each has passed its time; below zero while none has. */
 export function overdueMs({ engine, tables }: Copies, nowMs: number): Record<string, number> {
   const found: Record<string, number> = {};
-  for (const { table, since, keptMs: kept, only = "1" } of AGES) {
+  for (const { table, since, keptMs: kept, only = () => "1" } of AGES) {
     const tree = tables.get(table);
     if (tree === undefined) continue;
-    const sql = `SELECT min(json_extract(value, '$.${since}')) FROM ${tree} WHERE ${only}`;
+    const sql = `SELECT min(json_extract(value, '$.${since}')) FROM ${tree} WHERE ${only(tree)}`;
     const oldestMs = engine.prepare(sql).pluck().get() as number | null;
     if (oldestMs !== null) found[table] = nowMs - oldestMs - kept;
   }
