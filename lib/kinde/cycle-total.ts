@@ -11,14 +11,14 @@ export type CycleTotal =
 /**
  * The total of a closed cycle, which Kinde does not tell: added up from its records, absolute ones setting it and
  * deltas adding. What was dated back into the cycle after its end moved no total, so it does not count here either.
- * Unknown where a record cannot be read, where there are more than were read, and where the provider's cycles start
- * at other instants than ours.
+ * Unknown where a record cannot be read, and where the provider's cycles start at other instants than ours. A meter that
+ * is written to every minute has more records than are read in a day and a half. What is missing then are the oldest, as
+ * long as the list is newest first: that does no harm where an absolute record after them has set the total.
  */
 export function totalOfCycle(
   read: { readonly records: readonly MeterRecord[]; readonly truncated: boolean },
   cycleStartMs: number,
 ): CycleTotal {
-  if (read.truncated) return unknown("the meter has more records than could be read");
   if (read.records.some((record) => record.cycleStartMs === null)) {
     return unknown("the provider does not say to which cycles its records belong");
   }
@@ -29,9 +29,11 @@ export function totalOfCycle(
   if (records.length === 0 && misfits) return unknown("the provider's cycles start at other instants");
   const oldestFirst = inOrder(read.records, cycleStartMs);
   if (oldestFirst === null) return unknown("the provider does not say in what order its records were made");
+  const counted = oldestFirst.filter(({ createdAtMs }) => createdAtMs === null || createdAtMs < endMs);
+  const isSet = counted.some(({ type }) => type === "absolute") && isNewestFirst(read.records);
+  if (read.truncated && !isSet) return unknown("the meter has more records than could be read");
   let total = 0n;
-  for (const record of oldestFirst) {
-    if (record.createdAtMs !== null && record.createdAtMs >= endMs) continue;
+  for (const record of counted) {
     if (!/^-?\d{1,16}$/.test(record.value)) return unknown("a record of the meter is no whole number");
     if (record.type === "absolute") total = BigInt(record.value);
     else if (record.type === "delta") total += BigInt(record.value);
@@ -40,6 +42,13 @@ export function totalOfCycle(
   const totalUnits = Number(total);
   if (checkUnits("total", totalUnits) !== null) return unknown(`the records add up to ${total}`);
   return { kind: "total", totalUnits };
+}
+
+/** Told by the times alone: of records of one instant they tell nothing. */
+function isNewestFirst(listed: readonly MeterRecord[]): boolean {
+  const times = listed.flatMap(({ createdAtMs }) => (createdAtMs === null ? [] : [createdAtMs]));
+  const isOrdered = times.every((ms, index) => index === 0 || times[index - 1]! >= ms);
+  return isOrdered && times.length > 0 && times[0]! > times.at(-1)!;
 }
 
 /**

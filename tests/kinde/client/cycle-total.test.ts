@@ -16,6 +16,9 @@ const record = (value: string, change: Partial<MeterRecord> = {}): MeterRecord =
 const total = (oldestFirst: MeterRecord[], truncated = false) =>
   totalOfCycle({ records: oldestFirst.toReversed(), truncated }, OCTOBER_MS);
 
+const delta = (ms: number) => record("1", { type: "delta", createdAtMs: OCTOBER_MS + ms });
+const next = (ms: number) => [record("1", { cycleStartMs: NOVEMBER_MS, usedAtMs: NOVEMBER_MS + ms })];
+
 test("absolute records set the total, deltas add to it, other cycles do not count", () => {
   const records = [
     record("5"),
@@ -69,8 +72,38 @@ test("a cycle without records has a total of 0", () => {
   expect(total([])).toEqual({ kind: "total", totalUnits: 0 });
 });
 
+test("of more records than were read the oldest are missing, and an absolute one after them has set the total", () => {
+  const records = [
+    record("-9", { type: "delta" }),
+    record("8"),
+    record("3", { type: "delta" }),
+    record("90", { cycleStartMs: NOVEMBER_MS, usedAtMs: NOVEMBER_MS + 1 }),
+  ];
+  expect(total(records, true)).toEqual({ kind: "total", totalUnits: 11 });
+});
+
 test.each<[name: string, records: MeterRecord[], truncated: boolean]>([
-  ["there are more records than were read", [record("5")], true],
+  [
+    "there are more records than were read, and none that are there sets it",
+    [5, 6].map((ms) => delta(ms)),
+    true,
+  ],
+  ["there are more records than were read, and none of its cycle is there", [...next(1), ...next(2)], true],
+  [
+    "there are more records than were read, and the list is not newest first",
+    [20, 10].map((ms) => record("5", { createdAtMs: OCTOBER_MS + ms })),
+    true,
+  ],
+  [
+    "there are more records than were read, and their times do not tell how they are listed",
+    [10, 10].map((ms) => record("5", { createdAtMs: OCTOBER_MS + ms })),
+    true,
+  ],
+  [
+    "there are more records than were read, and the one that sets a total came after the end",
+    [delta(5), ...next(1), record("5", { createdAtMs: NOVEMBER_MS + 10 })],
+    true,
+  ],
   ["a record has no cycle", [record("5", { cycleStartMs: null })], false],
   ["a record is a fraction", [record("5.5")], false],
   ["a record does not say what it does", [record("5", { type: null })], false],
