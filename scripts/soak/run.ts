@@ -22,6 +22,7 @@ const ROUND_MS = SECOND_MS;
 const LOOK_EVERY_MS = 10 * SECOND_MS;
 /** A copy of the database for each count of its rows: not at every look. */
 const COUNT_EVERY_LOOKS = 3;
+const TELL_EVERY_LOOKS = 6;
 const PLAN_CHANGE_EVERY_ROUNDS = 40;
 const LAB_EVERY_ROUNDS = 30;
 const COUNT = { customers: 3, fixed: 2 };
@@ -122,6 +123,7 @@ export class Soak {
       if (this.realMs >= lookDueMs) {
         await this.look(this.samples.length % COUNT_EVERY_LOOKS === 0);
         lookDueMs += LOOK_EVERY_MS;
+        if (this.samples.length % TELL_EVERY_LOOKS === 0) this.tell(load);
       }
       await load.round(this.rounds, this.pace.nowMs());
       if (this.rounds % LAB_EVERY_ROUNDS === 0) await this.startLabs();
@@ -192,6 +194,15 @@ export class Soak {
   private async operate(path: string, body: object): Promise<Record<string, unknown>> {
     const token = this.stack.operatorKey;
     return (await mustCall(this.client, { method: "POST", path, token, body })) as Record<string, unknown>;
+  }
+
+  private tell({ answered }: Load): void {
+    const { values = {} } = this.samples.at(-1) ?? {};
+    const megabytes = (name: string) => `${Math.round(values[name] ?? 0)} MB`;
+    const memory = Object.keys(this.processes).map((name) => `${name} ${megabytes(`memory of ${name}, MB`)}`);
+    const day = new Date(this.pace.nowMs()).toISOString().slice(0, 10);
+    const work = `${answered.jobs} jobs, ${answered.clicks} clicks, database ${megabytes("database, MB")}`;
+    console.log(`${Math.round(this.realMs / MINUTE_MS)} min, ${day}: ${work}; ${memory.join(", ")}`);
   }
 
   private async look(withRows: boolean): Promise<void> {
