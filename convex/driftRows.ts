@@ -10,6 +10,7 @@ import {
   type Sighting,
   SILENCE_HOURS_DEFAULT,
 } from "../lib/inbox/drift";
+import { RETENTION } from "../lib/retention/rules";
 import { checkUnits } from "../lib/shared/units";
 import { allowances } from "./allowances";
 import { internal } from "./_generated/api";
@@ -230,7 +231,7 @@ export const judgeWebhooks = internalMutation({
       return null;
     }
     const hours = parseSilenceHours(process.env.HOLDFAST_WEBHOOK_SILENCE_HOURS) ?? SILENCE_HOURS_DEFAULT;
-    const lastMs = await lastArrivalMs(ctx);
+    const lastMs = await lastArrivalMs(ctx, nowMs);
     if (lastMs === null || !isSilent(lastMs, newestSubscribedAtMs, hours, nowMs)) return null;
     const since = new Date(lastMs).toISOString();
     await alarm(
@@ -242,8 +243,11 @@ export const judgeWebhooks = internalMutation({
   },
 });
 
-/** Where nothing ever arrived, the first customer counts as the beginning. Null while there is none. */
-async function lastArrivalMs(ctx: Reader): Promise<number | null> {
+/**
+ * Where no arrival is known, the first customer counts as the beginning, but no time of which the receipts are gone: what
+ * was told then may have arrived. Null while there is no customer.
+ */
+async function lastArrivalMs(ctx: Reader, nowMs: number): Promise<number | null> {
   const newest = await ctx.db.query("receipts").withIndex("by_at").order("desc").take(ARRIVALS_LOOKED_AT);
   for (const { inboxEventId, atMs } of newest) {
     const event = await ctx.db.get(inboxEventId);
@@ -256,7 +260,7 @@ async function lastArrivalMs(ctx: Reader): Promise<number | null> {
     .query("accounts")
     .withIndex("by_throw_away_customer", (q) => q.eq("isThrowAway", undefined).gt("customerId", null))
     .first();
-  return first?.createdAtMs ?? null;
+  return first === null ? null : Math.max(first.createdAtMs, nowMs - RETENTION.receipts.keptMs);
 }
 
 const evidenceValidator = v.object({

@@ -20,7 +20,7 @@ const PARTS_MAX = 32;
 
 /**
  * One batch of a status, the oldest first, behind `afterMs`: an old event that has to stay is passed, and not looked at
- * again in the same run. There are few of those: events of the labs, and such whose time lies ahead.
+ * again in the same run. There are few of those: events of the labs, such that were seen again, or whose time lies ahead.
  */
 export const removeDone = internalMutation({
   args: { status: v.union(v.literal("applied"), v.literal("ignored")), afterMs: v.number() },
@@ -52,9 +52,10 @@ export const removeDone = internalMutation({
   },
 });
 
-/** Events of the labs belong to runs that are played again, and go with them. */
+/** While copies of it come it stays, so that no receipt goes early. Those of the labs go with their runs. */
 async function mayGo(ctx: MutationCtx, event: Doc<"inboxEvents">, nowMs: number): Promise<boolean> {
-  if (!isForgettable(event, nowMs)) return false;
+  const isSeen = event.lastSeenAtMs >= nowMs - RETENTION.inboxEvents.keptMs;
+  if (isSeen || !isForgettable(event, nowMs)) return false;
   const account = event.accountId === null ? null : await ctx.db.get(event.accountId);
   return account?.source !== "lab";
 }

@@ -40,6 +40,7 @@ await runMain("soak", async (argv) => {
     }
     console.log(growthTable(result.growth));
     console.log([...overdueLines(result.overdueHours), ...headline(result)].join("\n"));
+    for (const review of result.reviews) console.log(`told to a person: ${review}`);
     for (const fault of [...result.answered.faults, ...result.faults]) console.error(`soak: ${fault}`);
     if (options.save) saveSoak(result);
     if (options.json) console.log(JSON.stringify(result));

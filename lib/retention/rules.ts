@@ -54,7 +54,7 @@ export const RETENTION = {
   // The inbox
   inboxEvents: removed(
     90,
-    "applied and ignored ones of customers, with body and receipts",
+    "applied and ignored ones of customers, after they were last seen, with body and receipts",
     "a copy that comes later is quarantined for its age, and what an event told stays in planChanges and payments; " +
       "what is dead or quarantined waits for a person",
   ),

@@ -19,6 +19,8 @@ export interface Books {
   readonly held: number;
   readonly running: number;
   readonly marks: number;
+  /** What a person was told, in its words. */
+  readonly reviews: readonly string[];
 }
 
 interface Meter {
@@ -48,7 +50,8 @@ export function readBooks(copies: Copies): Books {
   const fixed = new Map(
     rows<{ meterId: string; totalUnits: number }>("fixedTotals").map((row) => [row.meterId, row.totalUnits]),
   );
-  const reviewed = new Set(rows<{ subject: string }>("reviews").map(({ subject }) => subject));
+  const reviews = rows<{ kind: string; subject: string; detail: string }>("reviews");
+  const reviewed = new Set(reviews.map(({ subject }) => subject));
   // What is counted under no agreement is the labs', and is sent nowhere.
   const sentOn = rows<Meter>("meters").filter(({ agreementId }) => agreementId !== null);
   const meters = sentOn.map((meter) => ({
@@ -69,6 +72,7 @@ export function readBooks(copies: Copies): Books {
     held: rows<{ heldUnits: number }>("budgets").reduce((sum, { heldUnits }) => sum + heldUnits, 0),
     running: jobs.filter(({ status }) => status === "running").length,
     marks: rows("marks").length,
+    reviews: reviews.map(({ kind, detail }) => `${kind}: ${detail}`),
   };
 }
 

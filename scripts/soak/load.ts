@@ -28,6 +28,8 @@ export interface Answered {
 
 const FAULTS_KEPT = 5;
 
+type Follower = ReturnType<typeof createFollower>;
+
 export class Load {
   readonly answered: Answered = {
     jobs: 0,
@@ -38,39 +40,46 @@ export class Load {
     failed: 0,
     faults: [],
   };
-  private readonly follower;
   private readonly tally = emptyClickTally();
   private number = 0;
 
   constructor(
-    stack: TempStack,
+    private readonly stack: TempStack,
     private readonly client: ApiClient,
     private readonly tenants: readonly Tenant[],
-  ) {
-    this.follower = createFollower({ url: stack.url, connections: 8, timeoutMs: 20_000 });
-  }
+  ) {}
 
+  /** On connections of its own: one that was idle meanwhile may just be closed, and a click is never sent twice. */
   async round(number: number, nowMs: number): Promise<void> {
-    await Promise.all(this.tenants.map((tenant, index) => this.workOf(tenant, number, index, nowMs)));
+    const follower = createFollower({ url: this.stack.url, connections: 8, timeoutMs: 20_000 });
+    const works = this.tenants.map((tenant, index) =>
+      this.workOf(follower, tenant, { number, index, nowMs }),
+    );
+    await Promise.all(works);
+    follower.close();
     this.answered.clicks = this.tally.redirected.size;
   }
 
-  close(): void {
-    this.follower.close();
+  /** After the last round. */
+  end(): void {
     const lost = this.tally.sent - this.tally.redirected.size;
     this.answered.failed += lost;
     this.answered.faults.push(...this.tally.faults);
   }
 
-  private async workOf(tenant: Tenant, round: number, index: number, nowMs: number): Promise<void> {
-    const turn = round + index;
-    const key = `soak-${round}`;
+  private async workOf(
+    follower: Follower,
+    tenant: Tenant,
+    round: { readonly number: number; readonly index: number; readonly nowMs: number },
+  ): Promise<void> {
+    const turn = round.number + round.index;
+    const key = `soak-${round.number}`;
     const clicks = Array.from({ length: CLICKS_A_ROUND }, () =>
-      this.follower.follow(this.tally, { code: tenant.code, runId: "soak", number: ++this.number }),
+      follower.follow(this.tally, { code: tenant.code, runId: "soak", number: ++this.number }),
     );
     await Promise.all([...clicks, this.guarded(() => this.job(tenant, key, turn))]);
     if (turn % TOO_LARGE_EVERY === 0) await this.guarded(() => this.refusal(tenant, `${key}-large`));
-    if (turn % REMINDER_EVERY === 0) await this.guarded(() => this.reminder(tenant, key, nowMs));
+    if (turn % REMINDER_EVERY === 0) await this.guarded(() => this.reminder(tenant, key, round.nowMs));
   }
 
   private async job({ token }: Tenant, key: string, turn: number): Promise<void> {

@@ -15,6 +15,7 @@ export interface SoakResult extends RunStamp {
   readonly answered: Answered;
   readonly meters: number;
   readonly reviewedMeters: number;
+  readonly reviews: readonly string[];
   readonly budgets: number;
   readonly growth: readonly Growth[];
   /** By how many hours the oldest row of a table passed its time, at worst. */
@@ -24,6 +25,8 @@ export interface SoakResult extends RunStamp {
 }
 
 const RESULTS_MD = join(ROOT, "scripts/soak/RESULTS.md");
+/** Rows that are removed in time are seen just before it. */
+const NEAR_HOURS = 24;
 const HEADER = ["Measured", "First quarter", "Second", "Last", "Most", "Rule"];
 
 export function growthTable(growth: readonly Growth[]): string {
@@ -56,9 +59,9 @@ export function headline(result: SoakResult): string[] {
 
 export function overdueLines(overdueHours: SoakResult["overdueHours"]): string[] {
   return Object.entries(overdueHours).map(([table, hours]) =>
-    hours <= 0
-      ? `${table}: no row is as old as it may be yet (${rounded(-hours / 24)} days to go)`
-      : `${table}: the oldest row is removed ${rounded(hours)} hours after its time, at the latest`,
+    hours < -NEAR_HOURS
+      ? `${table}: no row has become as old as it may (${rounded(-hours / 24)} days to go)`
+      : `${table}: the oldest row that was seen was ${rounded(Math.abs(hours))} hours ${hours > 0 ? "past" : "before"} its time`,
   );
 }
 
@@ -73,6 +76,7 @@ export function saveSoak(result: SoakResult): void {
     `${date}, commit ${commit}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}`,
     "",
     ...headline(result).map((line) => `- ${line}`),
+    ...result.reviews.map((review) => `- told to a person: ${review}`),
     ...faults.map((fault) => `- FAULT: ${fault}`),
     "",
     "How long rows stayed that are kept for a time only (lib/retention):",

@@ -68,7 +68,7 @@ export class Soak {
       await this.look(true);
       const { budgets, repaired } = await this.operate("/ops/audit", {});
       const books = await withCopies(this.dataDir, readBooks);
-      load.close();
+      load.end();
       const { answered } = load;
       const growth = growthOf(this.samples);
       const faults = [
@@ -91,6 +91,7 @@ export class Soak {
         answered,
         meters: books.meters.length,
         reviewedMeters: books.meters.filter(({ isReviewed }) => isReviewed).length,
+        reviews: books.reviews,
         budgets: Number(budgets),
         growth: growth.filter(({ name }) => name !== HEALTH),
         overdueHours: Object.fromEntries(

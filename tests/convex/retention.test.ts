@@ -224,6 +224,19 @@ describe("billing events", () => {
     expect(await counts("inboxEvents", "inboxPayloads")).toEqual(ofLab);
   });
 
+  test("that are seen again stay until 90 days after that, so that no receipt goes before its time", async () => {
+    await deliver(backend, upgrade("event_1"));
+    await settle(backend);
+    await sleepUntil(START_MS + 50 * DAY_MS);
+    await deliver(backend, upgrade("event_1"));
+    await sleepUntil(START_MS + 50 * DAY_MS + KEPT_MS);
+    await clean();
+    expect(await counts("inboxEvents", "receipts")).toEqual({ inboxEvents: 1, receipts: 1 });
+    await backend.advanceMs(1);
+    await clean();
+    expect(await counts("inboxEvents", "receipts")).toEqual({ inboxEvents: 0, receipts: 0 });
+  });
+
   test("one with more copies than a transaction can remove goes over several", async () => {
     await deliver(backend, upgrade("event_1"));
     await settle(backend);

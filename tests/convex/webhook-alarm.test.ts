@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { RETENTION } from "../../lib/retention/rules.ts";
 import { type Backend, createBackend, type StoredRow } from "../helpers/backend.ts";
 import { customerEvent, deliver, FREE, settle } from "../helpers/inbox.ts";
 import { operatorOf } from "../helpers/tenant.ts";
@@ -130,5 +131,17 @@ describe("silence", () => {
     await backend.advanceMs(2.2 * HOUR_MS);
     await check();
     expect(await alarms()).toEqual([]);
+  });
+
+  test("of longer than receipts are kept is none: what was told before may have arrived", async () => {
+    const { keptMs } = RETENTION.receipts;
+    const accountId = await signIn();
+    await backend.patchRow(accountId, { createdAtMs: startMs() - 2 * keptMs });
+    subscribedAt(startMs() - keptMs - HOUR_MS);
+    await check();
+    expect(await alarms()).toEqual([]);
+    subscribedAt(startMs() - keptMs + HOUR_MS);
+    await check();
+    expect(await alarms()).toMatchObject([{ kind: "missed_webhooks" }]);
   });
 });

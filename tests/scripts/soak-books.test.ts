@@ -6,7 +6,7 @@ const ANSWERED = { jobs: 2, refused: 1, repeated: 0, clicks: 5, reminders: 1, fa
 const METER = { name: "clicks 2026-10 a", ledger: 5, counters: 5, sent: 5, meter: 5, isReviewed: false };
 
 function books(change: Partial<Books>, meter: Partial<MeterBooks> = {}): Books {
-  const rest = { jobs: 2, clicks: 5, reminders: 1, held: 0, running: 0, marks: 0 };
+  const rest = { jobs: 2, clicks: 5, reminders: 1, held: 0, running: 0, marks: 0, reviews: [] };
   return { meters: [{ ...METER, ...meter }], ...rest, ...change };
 }
 

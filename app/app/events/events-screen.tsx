@@ -73,7 +73,7 @@ export function EventsScreen() {
     <>
       <ScreenHead title="Billing events">
         A billing event is a signed message of the billing provider: a plan, a payment, an agreement. Each
-        counts once, however often and in whichever order it comes.
+        counts once, however often and in whichever order it comes, and is listed for 90 days once it is done.
       </ScreenHead>
       <Panel id="events" title="Your billing events">
         <ListControls>

@@ -78,7 +78,7 @@ export function InboxScreen() {
     <>
       <ScreenHead title="Inbox">
         Billing events as they were signed. Each is stored before it is answered, applied once however often
-        it is delivered, and kept.
+        it is delivered, and listed for 90 days once it is done. What it told is kept.
       </ScreenHead>
       <Panel
         id="events"
