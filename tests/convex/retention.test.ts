@@ -130,7 +130,7 @@ describe("rows that are for looking back at", () => {
     );
     // The last of two runs, which found what the first had left.
     expect(run).toMatchObject({ status: "good", counts: { refusals: 2_000 } });
-  });
+  }, 120_000);
 });
 
 describe("billing events", () => {
