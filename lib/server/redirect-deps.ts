@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import { classifyRequest } from "../ledger/classify.ts";
 import { isCode } from "../ledger/code.ts";
 import { isTargetStill, type ShortLinks, shortLinksFrom } from "../ledger/short-links.ts";
@@ -6,6 +6,7 @@ import { fileClock } from "../shared/clock.ts";
 import { convexApi } from "./convex-functions.ts";
 import { logLine, processDeps } from "./process-deps.ts";
 import { createRedirects, type Redirects, type RedirectsOptions } from "./redirect/redirects.ts";
+import { clickKeys } from "./redirect/click-keys.ts";
 import { after } from "./redirect/timers.ts";
 
 /** On the process and not in this module: Next bundles its routes apart from the front door, and a process has one. */
@@ -48,7 +49,7 @@ function redirectSettings(env: NodeJS.ProcessEnv): RedirectsOptions {
     nowMs: () => clock.nowMs(),
     after,
     random: Math.random,
-    newKey: () => randomBytes(16).toString("hex"),
+    newKey: clickKeys(randomFillSync),
     log: logLine,
   };
 }

@@ -59,6 +59,8 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
  * framed (Next always sends chunks, the fast lane the length).
  */
 const MAY_DIFFER = new Set(["date", "vary", "content-length", "transfer-encoding"]);
+/** Its value is another for each request; whether there is one is the same. */
+const OF_THE_REQUEST = "x-request-id";
 
 function comparable({ status, headers, body }: RawAnswer) {
   // Each page has a nonce of its own, in its policy and at its scripts.
@@ -66,7 +68,7 @@ function comparable({ status, headers, body }: RawAnswer) {
   const withoutNonce = (text: string) => (nonce === undefined ? text : text.replaceAll(nonce, "nonce"));
   const compared = Object.entries(headers)
     .filter(([name]) => !MAY_DIFFER.has(name))
-    .map(([name, value]) => [name, withoutNonce(value)] as const);
+    .map(([name, value]) => [name, name === OF_THE_REQUEST ? "one" : withoutNonce(value)] as const);
   // An age differs by the moment between the two requests.
   return {
     status,

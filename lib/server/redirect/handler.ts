@@ -38,13 +38,22 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/;
  * has, 503 when that cannot be known. Every click on a known link is recorded once, before the answer is handed out.
  */
 export function createRedirectHandler(deps: RedirectDeps) {
+  /** By link as it was read: another read is another object, so what is kept here is as old as the link itself. */
+  const kept = new WeakMap<ResolvedLink, Served>();
+  const servedFor = (link: ResolvedLink): Served => {
+    const before = kept.get(link);
+    if (before !== undefined) return before;
+    const served = serve(link, deps);
+    kept.set(link, served);
+    return served;
+  };
   return async (request: RedirectRequest): Promise<PlainResponse> => {
     // Before anything else: whatever is tried again later is tried under this key.
     const key = deps.newKey();
     const { method } = request;
     if (method !== "GET" && method !== "HEAD") return PAGES.methodNotAllowed;
     const code = codeOf(request.url, deps.isCode);
-    const answer = code === null ? PAGES.notFound : await follow(code, key, request, deps);
+    const answer = code === null ? PAGES.notFound : await follow(code, key, request, deps, servedFor);
     return method === "HEAD" ? withoutBody(answer) : answer;
   };
 }
@@ -54,6 +63,7 @@ async function follow(
   key: string,
   request: RedirectRequest,
   deps: RedirectDeps,
+  servedFor: (link: ResolvedLink) => Served,
 ): Promise<PlainResponse> {
   const atMs = deps.nowMs();
   let link: ResolvedLink | null;
@@ -64,17 +74,19 @@ async function follow(
     return PAGES.unavailable;
   }
   if (link === null) return PAGES.notFound;
-  const { answer, served } = serve(link, deps);
+  const { answer, served } = servedFor(link);
   const { linkId, accountId } = link;
   await deps.record({ key, linkId, accountId, atMs, served, ...deps.classify(request) });
   return answer;
 }
 
-/** Where a link leads now, if anywhere. One whose target is refused is served as an inactive one. */
-function serve(
-  link: ResolvedLink,
-  deps: RedirectDeps,
-): { readonly answer: PlainResponse; readonly served: Click["served"] } {
+interface Served {
+  readonly answer: PlainResponse;
+  readonly served: Click["served"];
+}
+
+/** Where a link leads, if anywhere. One whose target is refused is served as an inactive one. */
+function serve(link: ResolvedLink, deps: RedirectDeps): Served {
   if (!link.isActive) return { answer: PAGES.gone, served: "inactive_page" };
   const target = link.isOverCap ? link.overCapLocation : link.location;
   if (target === null) return { answer: PAGES.gone, served: "over_cap_page" };
