@@ -180,6 +180,9 @@ export async function createCustomer({ inside, issuer }: World): Promise<Custome
     )._id;
   };
   const eventId = await own("inboxEvents");
+  // One replay, so that the list of them has something to hide.
+  await act("inboxEvents:replay", { id: eventId });
+  await inside.advanceMs(0);
   const ids = {
     accountId,
     jobId: must(admitted.job, `not admitted: ${JSON.stringify(admitted)}`).id,
