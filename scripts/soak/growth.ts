@@ -1,5 +1,6 @@
 // What is growth, and which of it is a leak. Pure: numbers in, verdicts out.
 import { RETENTION, type RetentionRule } from "../../lib/retention/rules.ts";
+import { ENGINE } from "../support/stack.ts";
 import { median } from "../support/statistics.mjs";
 
 /** One look at everything: what was measured, by its name. */
@@ -24,6 +25,9 @@ export interface Growth {
 const LEVEL_RATIO_MAX = 1.3;
 /** Megabytes that a heap may take before it is collected. */
 const MEMORY_SLACK_MB = 24;
+/** The engine's pages of the database: as many as it has, up to this (lib/local-convex/storage.ts). */
+const PAGE_CACHE_MB_MAX = 128;
+const DATABASE = "database, MB";
 const OPEN_FILES_SLACK = 10;
 const LOG_MB_MAX = 64;
 const SEGMENTS_MAX = 8;
@@ -56,29 +60,42 @@ export function unboundedTables(): string[] {
 /** Quarters of the samples that have the value. Fewer than eight of them say nothing about growth. */
 export function growthOf(samples: readonly Sample[]): Growth[] {
   const names = [...new Set(samples.flatMap(({ values }) => Object.keys(values)))];
+  const cache = levelOf(samples, DATABASE);
+  const cachedMb = (megabytes: number) => Math.min(megabytes, PAGE_CACHE_MB_MAX);
+  const cacheGrowthMb = cachedMb(cache.last) - cachedMb(cache.second);
   return names.map((name) => {
-    const series = samples.flatMap(({ values }) => values[name] ?? []);
-    const quarter = (number: number) => {
-      const from = Math.floor((series.length * number) / 4);
-      const until = Math.max(from + 1, Math.floor((series.length * (number + 1)) / 4));
-      return median(series.slice(from, until));
-    };
-    const level = { first: quarter(0), second: quarter(1), last: quarter(3), max: Math.max(...series) };
-    return { name, ...level, ...judge(name, level, samples, series.length) };
+    const { count, ...level } = levelOf(samples, name);
+    return { name, ...level, ...judge(name, level, { samples, count, cacheGrowthMb }) };
   });
+}
+
+type Level = Pick<Growth, "first" | "second" | "last" | "max">;
+
+function levelOf(samples: readonly Sample[], name: string): Level & { count: number } {
+  const series = samples.flatMap(({ values }) => values[name] ?? []);
+  const { length: count } = series;
+  if (count === 0) return { first: 0, second: 0, last: 0, max: 0, count };
+  const quarter = (number: number) => {
+    const from = Math.floor((count * number) / 4);
+    const until = Math.max(from + 1, Math.floor((count * (number + 1)) / 4));
+    return median(series.slice(from, until));
+  };
+  return { first: quarter(0), second: quarter(1), last: quarter(3), max: Math.max(...series), count };
 }
 
 function judge(
   name: string,
-  { second, last, max }: Pick<Growth, "second" | "last" | "max">,
-  samples: readonly Sample[],
-  count: number,
+  { second, last, max }: Level,
+  run: { readonly samples: readonly Sample[]; readonly count: number; readonly cacheGrowthMb: number },
 ): Pick<Growth, "rule" | "isLeak"> {
   const atMost = (limit: number) => ({ rule: `at most ${limit}`, isLeak: max > limit });
-  const levelled = (slack: number) => ({
-    rule: `last quarter at most ${LEVEL_RATIO_MAX} x second + ${slack}`,
-    isLeak: count >= 8 && last > second * LEVEL_RATIO_MAX + slack,
+  const levelled = (slack: number, more = "", moreSlack = 0) => ({
+    rule: `last quarter at most ${LEVEL_RATIO_MAX} x second + ${slack}${more}`,
+    isLeak: run.count >= 8 && last > second * LEVEL_RATIO_MAX + slack + moreSlack,
   });
+  if (name === `memory of ${ENGINE}, MB`) {
+    return levelled(MEMORY_SLACK_MB, " + growth of its page cache", run.cacheGrowthMb);
+  }
   if (name.startsWith("memory of ")) return levelled(MEMORY_SLACK_MB);
   if (name.startsWith("open files of ")) return levelled(OPEN_FILES_SLACK);
   if (name.startsWith("log of ")) return atMost(LOG_MB_MAX);
@@ -88,7 +105,7 @@ function judge(
   const bound = table === undefined ? undefined : BOUNDS[table];
   if (bound === undefined) return { rule: null, isLeak: false };
   if (typeof bound === "number") return atMost(bound);
-  const isOver = samples.some(
+  const isOver = run.samples.some(
     ({ values }) => (values[name] ?? 0) > bound.each * (values[`rows of ${bound.by}`] ?? 0),
   );
   return { rule: `at most ${bound.each} x ${bound.by}`, isLeak: isOver };

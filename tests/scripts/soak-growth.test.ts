@@ -33,6 +33,22 @@ describe("growth", () => {
     expect(growth(MEMORY, levels(285)).isLeak).toBe(true);
   });
 
+  test("of the engine's memory may be that of its pages of the database, up to 128 MB", () => {
+    const memory = "memory of local-convex, MB";
+    const leaks = (lastMb: number, databaseMb: number) =>
+      growthOf(
+        [0, 0, 1, 1, 1, 1, 2, 2].map((level, index) => ({
+          atSeconds: index,
+          values: { [memory]: level === 2 ? lastMb : 100, "database, MB": level === 2 ? databaseMb : 100 },
+        })),
+      ).find(({ name }) => name === memory)?.isLeak;
+    expect(leaks(154, 100)).toBe(false);
+    expect(leaks(155, 100)).toBe(true);
+    expect(leaks(164, 110)).toBe(false);
+    expect(leaks(182, 900)).toBe(false);
+    expect(leaks(183, 900)).toBe(true);
+  });
+
   test("of memory before the second quarter is none: processes warm up", () => {
     expect(growth(MEMORY, [50, 50, 300, 300, 300, 300, 300, 300]).isLeak).toBe(false);
   });
