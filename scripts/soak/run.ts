@@ -53,7 +53,9 @@ export class Soak {
     private readonly dataDir: string,
     private readonly options: { readonly minutes: number; readonly scale: number },
   ) {
-    this.client = createApiClient({ url: stack.url, connections: 8, timeoutMs: 60_000 });
+    // Every call has a key, or does the same when it is done again.
+    const patience = { timeoutMs: 60_000, retrySeconds: 60 };
+    this.client = createApiClient({ url: stack.url, connections: 8, ...patience });
     this.pace = new Pace(dataDir);
     this.processes = processesOf(stack.pid);
   }
