@@ -154,7 +154,7 @@ function providerText({ meter, confirmed }: WhyFacts, formatTime: (instantMs: nu
   if (meter.agreementId === null) return "Nothing of this meter is sent to the provider.";
   if (confirmed === null) return "No total of this meter has been confirmed by the provider yet.";
   const total = amount(confirmed.totalUnits, meter.feature);
-  return `${total} were last sent for this meter and taken by the provider, on ${formatTime(confirmed.atMs)}.`;
+  return `The last total sent for this meter, and taken by the provider, is ${total}, on ${formatTime(confirmed.atMs)}.`;
 }
 
 const count = (units: number): string => units.toLocaleString("en-US");

@@ -30,7 +30,7 @@ test("a billed click tells its class, rule, instant, meter, cycle, cap and repor
       "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. No rule speaks against it.",
       "The link's cap is 1,000 clicks; 12 are billed.",
       'It is in the meter "clicks" under agreement agreement_1, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
-      "8,457 clicks were last sent for this meter and taken by the provider, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
+      "The last total sent for this meter, and taken by the provider, is 8,457 clicks, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
     ],
   });
 });
