@@ -2,6 +2,7 @@ import { getFunctionName } from "convex/server";
 import { GATE_BATCH_MAX } from "../gate/batch.ts";
 import { BackendError, CALL_TIMEOUT_MS, type Caller, type ConvexGateway } from "./convex.ts";
 import { convexApi, type Answered, type PublicFunction, type Sent } from "./convex-functions.ts";
+import { processValue } from "./process-value.ts";
 
 /** Calls that wait for one key. Past it the account is asked for more than its one budget row can take. */
 export const WAITING_MAX = 1_000;
@@ -27,13 +28,10 @@ export interface BatchCounts {
   turnedAway: number;
 }
 
-/** On the process and not in this module: Next bundles its routes apart from the front door, and both count here. */
-const KEPT = Symbol.for("holdfast.gate-batches");
-const kept = globalThis as { [KEPT]?: BatchCounts };
+const kept = processValue<BatchCounts>("gate-batches");
 
 export function batchCounts(): BatchCounts {
-  kept[KEPT] ??= { single: 0, batches: 0, batched: 0, turnedAway: 0 };
-  return kept[KEPT];
+  return kept.get() ?? kept.set({ single: 0, batches: 0, batched: 0, turnedAway: 0 });
 }
 
 interface Waiting {

@@ -5,13 +5,12 @@ import { isTargetStill, type ShortLinks, shortLinksFrom } from "../ledger/short-
 import { fileClock } from "../shared/clock.ts";
 import { convexApi } from "./convex-functions.ts";
 import { logLine, processDeps } from "./process-deps.ts";
+import { processValue } from "./process-value.ts";
 import { createRedirects, type Redirects, type RedirectsOptions } from "./redirect/redirects.ts";
 import { clickKeys } from "./redirect/click-keys.ts";
 import { after } from "./redirect/timers.ts";
 
-/** On the process and not in this module: Next bundles its routes apart from the front door, and a process has one. */
-const KEPT = Symbol.for("holdfast.redirects");
-const kept = globalThis as { [KEPT]?: Redirects };
+const kept = processValue<Redirects>("redirects");
 
 /**
  * The redirects of this process, made at the first call; what ended processes left in the spool is written then.
@@ -22,12 +21,12 @@ export function processRedirects(
   options: Pick<RedirectsOptions, "waitUntil"> = {},
   env: NodeJS.ProcessEnv = process.env,
 ): Redirects {
-  return (kept[KEPT] ??= createRedirects({ ...options, ...redirectSettings(env) }));
+  return kept.get() ?? kept.set(createRedirects({ ...options, ...redirectSettings(env) }));
 }
 
 /** The redirects if they were made: for the end of the process, and for whoever only counts. */
 export function openRedirects(): Redirects | undefined {
-  return kept[KEPT];
+  return kept.get();
 }
 
 function redirectSettings(env: NodeJS.ProcessEnv): RedirectsOptions {

@@ -1,4 +1,5 @@
 import type { LogEvent } from "./deps.ts";
+import { processValue } from "./process-value.ts";
 
 /** Upper bounds in milliseconds; what takes longer than the last is counted in all but none of them. */
 const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000] as const;
@@ -66,13 +67,10 @@ export class RequestCounts {
   }
 }
 
-/** On the process and not in this module: Next bundles its routes apart from the front door, and both count here. */
-const KEPT = Symbol.for("holdfast.requests");
-const kept = globalThis as { [KEPT]?: RequestCounts };
+const kept = processValue<RequestCounts>("requests");
 
 export function processRequestCounts(): RequestCounts {
-  kept[KEPT] ??= new RequestCounts();
-  return kept[KEPT];
+  return kept.get() ?? kept.set(new RequestCounts());
 }
 
 /** The line of a log that has one for each request. */

@@ -2,12 +2,12 @@ import { cachedKeys } from "../../inbox/keys.ts";
 import { convexApi } from "../convex-functions.ts";
 import type { PlainRequest, PlainResponse } from "../http.ts";
 import { ConfigurationError, logLine, processDeps } from "../process-deps.ts";
+import { processValue } from "../process-value.ts";
 import { problemResponse } from "../api/answers.ts";
 import { createWebhooks, type Webhooks } from "./handler.ts";
 
-/** On the process and not in this module: Next bundles its routes apart from the front door, and keys are cached once. */
-const KEPT = Symbol.for("holdfast.webhooks");
-const kept = globalThis as { [KEPT]?: { readonly issuerUrl: string; readonly webhooks: Webhooks } };
+/** Once in a process, so that keys are cached once. */
+const kept = processValue<{ readonly issuerUrl: string; readonly webhooks: Webhooks }>("webhooks");
 
 /** The endpoint with the tenant and the deployment of this process. One that names none answers 503. */
 export async function handleWebhook(request: PlainRequest): Promise<PlainResponse> {
@@ -27,22 +27,21 @@ export async function handleWebhook(request: PlainRequest): Promise<PlainRespons
 
 /** What was counted in this process; null before the first delivery. */
 export function webhookCounts(): Webhooks["counts"] | null {
-  return kept[KEPT]?.webhooks.counts ?? null;
+  return kept.get()?.webhooks.counts ?? null;
 }
 
 function webhooksOf(issuerUrl: string): Webhooks {
-  if (kept[KEPT]?.issuerUrl !== issuerUrl) {
-    const keys = cachedKeys({
-      jwksUrl: `${issuerUrl}/.well-known/jwks.json`,
-      elapsedMs: () => performance.now(),
-    });
-    const webhooks = createWebhooks({
-      issuerUrl,
-      keys,
-      deliver: (delivery) => processDeps().convex.mutation(convexApi.inbox.deliver, delivery),
-      log: logLine,
-    });
-    kept[KEPT] = { issuerUrl, webhooks };
-  }
-  return kept[KEPT].webhooks;
+  const before = kept.get();
+  if (before?.issuerUrl === issuerUrl) return before.webhooks;
+  const keys = cachedKeys({
+    jwksUrl: `${issuerUrl}/.well-known/jwks.json`,
+    elapsedMs: () => performance.now(),
+  });
+  const webhooks = createWebhooks({
+    issuerUrl,
+    keys,
+    deliver: (delivery) => processDeps().convex.mutation(convexApi.inbox.deliver, delivery),
+    log: logLine,
+  });
+  return kept.set({ issuerUrl, webhooks }).webhooks;
 }
