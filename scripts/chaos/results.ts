@@ -56,7 +56,8 @@ function row(cells: readonly (string | number)[]): string {
   return `| ${texts.join(" | ")} |`;
 }
 
-function sumLines(lines: readonly Line[]): Line[] {
+/** One line for each thing that was looked at, over all runs. */
+export function sumLines(lines: readonly Line[]): Line[] {
   const sums = new Map<string, Line>();
   for (const line of lines) {
     const sum = sums.get(line.what);

@@ -17,6 +17,6 @@ export interface SimulatorRun {
 /** Adds a run. One that failed starts the list again: what was clean before it says nothing about the fix. */
 export function saveSimulatorRun(run: SimulatorRun): void {
   const before: SimulatorRun[] = existsSync(FILE) ? JSON.parse(readFileSync(FILE, "utf8")) : [];
-  const kept = before.some(({ failed }) => failed > 0) ? [] : before;
-  writeFileSync(FILE, `${JSON.stringify([...(run.failed > 0 ? [] : kept), run], null, 2)}\n`);
+  const isClean = [...before, run].every(({ failed }) => failed === 0);
+  writeFileSync(FILE, `${JSON.stringify(isClean ? [...before, run] : [run], null, 2)}\n`);
 }

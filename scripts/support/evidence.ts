@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BenchResult, flatten } from "../bench/results.ts";
-import { pageOf, type SavedRun } from "../chaos/results.ts";
+import { type SavedRun, sumLines } from "../chaos/results.ts";
 import type { SimulatorRun } from "../simulate/results.ts";
 import { ROOT } from "./root.ts";
 
@@ -70,17 +70,13 @@ function chaosEvidence(): Evidence[] {
   const runs = readJson("scripts/chaos/results.json") as SavedRun[];
   const last = runs.at(-1);
   if (last === undefined) return [];
-  const cells = pageOf(runs)
-    .split("\n")
-    .filter((line) => /^\| [a-z]/.test(line))
-    .map((line) => line.split("|").map((cell) => cell.trim()))
-    .filter((line) => line.length === 8);
+  const lines = sumLines(runs.flatMap((run) => run.lines));
   const kills = runs.reduce((sum, run) => sum + run.kills, 0);
   const rows = [
     ["kills", number(kills)],
-    ...cells.map(([, what, answered, , lost, doubled, wrong]) => [
+    ...lines.map(({ what, answered, lost, doubled, wrong }) => [
       `${what}: answered, lost, doubled, wrong`,
-      [answered, lost, doubled, wrong].join(", "),
+      [answered, lost, doubled, wrong].map(number).join(", "),
     ]),
   ] as [string, string][];
   const { date, commit } = last;
