@@ -3,6 +3,7 @@ import type { Link } from "./clicks.ts";
 import type { Actor, Scene } from "./perform.ts";
 import type { Customer } from "./provider.ts";
 import { OPERATOR_KEY_HASH } from "./server.ts";
+import { scope } from "../server/api/answer-schemas.ts";
 import { must } from "../shared/assert.ts";
 import type { World } from "./world.ts";
 
@@ -14,15 +15,6 @@ const SIGNED_UP_MS = [
 ];
 const FIXED_ACCOUNTS = 2;
 const LINKS = 2;
-const SCOPES = [
-  "jobs:read",
-  "jobs:write",
-  "usage:read",
-  "links:read",
-  "links:write",
-  "events:replay",
-  "reminders:write",
-];
 
 /** A fresh deployment with its first accounts, before anything goes wrong. */
 export async function setScene(world: World): Promise<Scene> {
@@ -66,7 +58,7 @@ async function equip(
     keyHashNew: keyHash,
     prefix: "hf_live_test",
     name: "simulated",
-    scopes: SCOPES,
+    scopes: scope.options,
   });
   const links: Link[] = [];
   for (let count = 0; count < LINKS; count += 1) {

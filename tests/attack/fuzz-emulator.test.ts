@@ -4,18 +4,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { accountRoutes } from "../../lib/kinde/emulator/account-api.ts";
-import { authorizeRoutes } from "../../lib/kinde/emulator/authorize.ts";
 import { controlRoutes } from "../../lib/kinde/emulator/control.ts";
-import { discoveryRoutes } from "../../lib/kinde/emulator/discovery.ts";
 import { Faults } from "../../lib/kinde/emulator/faults.ts";
-import { managementBillingRoutes } from "../../lib/kinde/emulator/management-billing.ts";
-import { managementMeterRoutes } from "../../lib/kinde/emulator/management-meters.ts";
-import { managementUserRoutes } from "../../lib/kinde/emulator/management-users.ts";
-import { portalRoutes } from "../../lib/kinde/emulator/portal.ts";
 import { RequestLog } from "../../lib/kinde/emulator/request-log.ts";
-import { tokenRoutes } from "../../lib/kinde/emulator/token-endpoint.ts";
-import { managementWebhookRoutes } from "../../lib/kinde/emulator/webhooks-api.ts";
+import { PUBLIC_ROUTES } from "../../lib/kinde/emulator/server.ts";
 import { addCustomer, authUrl, machineToken, signIn } from "../kinde/emulator/calls.ts";
 import { CONTROL_KEY, EMULATOR_ENV } from "../kinde/emulator/emulator-server.ts";
 import { type EmulatorProcess, startProcess } from "../kinde/emulator/emulator-process.ts";
@@ -42,18 +34,9 @@ afterAll(async () => {
  * new signing key takes longer than a hundred requests.
  */
 const LEFT_OUT = new Set(["/control/faults", "/control/backup", "/control/keys/rotate"]);
-const routes = [
-  ...discoveryRoutes,
-  ...authorizeRoutes,
-  ...tokenRoutes,
-  ...accountRoutes,
-  ...managementUserRoutes,
-  ...managementBillingRoutes,
-  ...managementMeterRoutes,
-  ...managementWebhookRoutes,
-  ...portalRoutes,
-  ...controlRoutes(new Faults(), new RequestLog()),
-].filter(({ path }) => !LEFT_OUT.has(path));
+const routes = [...PUBLIC_ROUTES, ...controlRoutes(new Faults(), new RequestLog())].filter(
+  ({ path }) => !LEFT_OUT.has(path),
+);
 
 test.each([1, 2])(
   "seed %d: 500 bent requests, no fault, no hang, and people sign in as before",

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { type Caller, SYSTEM_CALLER } from "../../lib/local-convex/invocation.ts";
 import { type RunningServer, startServer } from "../../lib/local-convex/server.ts";
+import { scope } from "../../lib/server/api/answer-schemas.ts";
 import { createApiKey, hashApiKey } from "../../lib/server/api-keys.ts";
 import { must } from "../../lib/shared/assert.ts";
 import { type Backend, BACKEND_ENV, SERVER_SECRET } from "../helpers/backend.ts";
@@ -103,15 +104,6 @@ export interface Customer {
   readonly mark: string;
 }
 
-const SCOPES = [
-  "jobs:read",
-  "jobs:write",
-  "usage:read",
-  "links:read",
-  "links:write",
-  "events:replay",
-  "reminders:write",
-];
 let made = 0;
 
 export async function createCustomer({ inside, issuer }: World): Promise<Customer> {
@@ -127,7 +119,7 @@ export async function createCustomer({ inside, issuer }: World): Promise<Custome
     keyHashNew: keyHash,
     prefix,
     name: mark,
-    scopes: SCOPES,
+    scopes: scope.options,
   });
   const insert = async (table: string, row: object) =>
     (await inside.mutation<[string]>("testRows:insert", { table, row, times: 1 }))[0];

@@ -4,6 +4,7 @@ import type { ChargeAnswer, HeartbeatAnswer, SettleAnswer } from "../../convex/j
 import { runAdmission } from "../../lib/gate/admission-loop.ts";
 import type { JobView } from "../../lib/gate/job-view.ts";
 import type { LimitUnknown, LimitView, Refusal } from "../../lib/gate/types.ts";
+import { scope } from "../../lib/server/api/answer-schemas.ts";
 import { must } from "../../lib/shared/assert.ts";
 import { type Backend, OPERATOR_KEY_HASH, SERVER_SECRET } from "./backend.ts";
 
@@ -51,7 +52,7 @@ export async function createTenant(backend: Backend, options: TenantOptions = {}
   });
   keysMade += 1;
   const keyHash = keysMade.toString(16).padStart(64, "0");
-  const addKey = (keyHashNew: string, scopes: string[]) =>
+  const addKey = (keyHashNew: string, scopes: readonly string[]) =>
     operator.mutation("apiKeys:create", {
       accountId: account.id,
       keyHashNew,
@@ -59,15 +60,7 @@ export async function createTenant(backend: Backend, options: TenantOptions = {}
       name: "test",
       scopes,
     });
-  await addKey(keyHash, [
-    "jobs:read",
-    "jobs:write",
-    "usage:read",
-    "links:read",
-    "links:write",
-    "events:replay",
-    "reminders:write",
-  ]);
+  await addKey(keyHash, scope.options);
   const keys = { serverSecret: SERVER_SECRET, keyHash };
   const mutation = <Answer>(path: string, args: object) =>
     backend.mutation<Answer>(path, { ...keys, ...args });

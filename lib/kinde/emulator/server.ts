@@ -49,7 +49,8 @@ export interface RunningEmulator {
   close(): Promise<void>;
 }
 
-const PUBLIC_ROUTES: readonly Route[] = [
+/** All that is not the control API. */
+export const PUBLIC_ROUTES: readonly Route[] = [
   ...discoveryRoutes,
   ...authorizeRoutes,
   ...tokenRoutes,
