@@ -132,12 +132,26 @@ export function evaluateBundle(
           require: createRequire(`${functionsDir}/package.json`),
         }
       : { ...globals, require: refuseRequire };
-  const names = [...Object.keys(scope), "module", "exports"];
-  const run = compileFunction(bundle.code, names, { filename: `${bundle.runtime}-${BUNDLE_FILE}` }) as (
-    ...values: unknown[]
-  ) => void;
-  run(...Object.values(scope), loaded, loaded.exports);
+  compiled(bundle, [...Object.keys(scope), "module", "exports"])(
+    ...Object.values(scope),
+    loaded,
+    loaded.exports,
+  );
   return loaded.exports;
+}
+
+type Compiled = (...values: unknown[]) => void;
+
+/** Engines of one process that run one bundle share its code, which stays compiled and optimised between them. */
+const compiledBundles = new WeakMap<Bundle, { readonly run: Compiled; readonly names: string }>();
+
+function compiled(bundle: Bundle, names: readonly string[]): Compiled {
+  const known = compiledBundles.get(bundle);
+  if (known?.names === names.join()) return known.run;
+  const filename = `${bundle.runtime}-${BUNDLE_FILE}`;
+  const run = compileFunction(bundle.code, names, { filename }) as Compiled;
+  compiledBundles.set(bundle, { run, names: names.join() });
+  return run;
 }
 
 function refuseRequire(name: string): never {
