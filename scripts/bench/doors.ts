@@ -25,14 +25,14 @@ const OPTIONS = {
   save: { type: "boolean", help: "append to scripts/bench/results.json and rewrite RESULTS.md" },
 } as const;
 
-const CONSTANTS = 2_000;
-const GATE_CALLS = 1_000;
+const CONSTANTS = 4_000;
+const GATE_CALLS = 3_000;
 const MANY_ACCOUNTS = 50;
 /** The longest there is: a busy machine takes a while from an admission to its charge. */
 const LEASE_MS = 120_000;
 const ROOMY = { limitUnits: 1_000_000_000_000, jobsPerMinute: 10_000_000 };
 /** Enough for the code of all servers and of the engine to be compiled. */
-const WARM_UP_CALLS = 2_000;
+const WARM_UP_CALLS = 5_000;
 
 await runMain("bench:doors", async (argv) => {
   const options = parseOptions(OPTIONS, argv);
