@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { checkCustomCode } from "../ledger/code.ts";
+import { isCode } from "../ledger/code.ts";
 import { problemResponse } from "./api/answers.ts";
 import { API_PREFIX, handleApi } from "./api/router.ts";
 import { clientOf } from "./client-address.ts";
@@ -10,25 +10,22 @@ import { healthResponse } from "./health-response.ts";
 import type { Answer, PlainRequest, PlainResponse } from "./http.ts";
 import { metricsResponse } from "./metrics.ts";
 import { type CommonHeaders, commonHeaders, sendAnswer, toRequest } from "./node-http.ts";
+import { NO_STORE, noticePage } from "./notice-page.ts";
 import { logLine } from "./process-deps.ts";
 import { processRedirects } from "./redirect-deps.ts";
+import { readPath } from "./request-path.ts";
 import { siteRedirect } from "./site.ts";
 import { handleWebhook } from "./webhooks/process.ts";
 
 /** One line of the fast lane: paths that are answered without Next.js, by the handlers that its routes use too. */
 export interface FastRoute {
-  /** `pathname` is as it was sent, without the query. */
+  /** `pathname` is plain (`readPath`), without the query. */
   readonly matches: (pathname: string, method: string) => boolean;
   readonly handle: (request: PlainRequest) => Promise<Answer>;
   /** What holds back a client that fails too often. */
   readonly guard?: Guard;
 }
 
-/**
- * Plain segments only. What has an empty segment, dots for a folder, a percent sign or a slash at its end is Next's
- * to redirect, decode or refuse, so that both doors give it the same answer.
- */
-const PLAIN_PATH = /^(?:\/\w[\w.~-]*)+$/;
 /** The methods of `app/api/v1`; any other is refused by Next. */
 const API_METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
 
@@ -37,9 +34,7 @@ const keys = keyGuard();
 
 const apiRoute: FastRoute = {
   matches: (pathname, method) =>
-    (pathname === API_PREFIX || pathname.startsWith(`${API_PREFIX}/`)) &&
-    API_METHODS.has(method) &&
-    PLAIN_PATH.test(pathname),
+    (pathname === API_PREFIX || pathname.startsWith(`${API_PREFIX}/`)) && API_METHODS.has(method),
   handle: guarded(handleApi),
   guard: keys,
 };
@@ -58,8 +53,7 @@ const metricsRoute: FastRoute = {
 
 /** A word that is reserved in any case is Next's: a page of the app, or nothing. */
 const linkRoute: FastRoute = {
-  matches: (pathname, method) =>
-    (method === "GET" || method === "HEAD") && checkCustomCode(pathname.slice(1)).kind === "ok",
+  matches: (pathname, method) => (method === "GET" || method === "HEAD") && isCode(pathname.slice(1)),
   handle: (request) => processRedirects().handle(request),
   guard: codeGuard(({ url }) => processRedirects().links.has(new URL(url).pathname.slice(1))),
 };
@@ -118,8 +112,10 @@ export function createFrontDoor(options: FrontDoorOptions): RequestListener {
     // A connection that breaks is no news here; the body stream and the answer see it themselves.
     outgoing.on("error", ignore);
     const { url = "/", method = "GET" } = incoming;
-    const queryAt = url.indexOf("?");
-    const pathname = queryAt === -1 ? url : url.slice(0, queryAt);
+    const path = readPath(url);
+    if (path.kind === "none") return void sendAnswer(nothingAt(url), outgoing, common);
+    if (path.kind === "moved") return void sendAnswer(movedTo(path.to), outgoing, common);
+    const { pathname, search } = path;
     const route = routes.find((candidate) => candidate.matches(pathname, method));
     if (route !== undefined) {
       const request = toRequest(incoming);
@@ -127,7 +123,6 @@ export function createFrontDoor(options: FrontDoorOptions): RequestListener {
       void answer(route, visit, request, outgoing, common);
       return;
     }
-    const search = queryAt === -1 ? "" : url.slice(queryAt);
     const elsewhere = siteRedirect(incoming.headers.host ?? null, { pathname, search }, siteUrl);
     if (elsewhere !== null) {
       outgoing.writeHead(307, [...common.flat, "location", elsewhere]).end();
@@ -141,6 +136,20 @@ export function createFrontDoor(options: FrontDoorOptions): RequestListener {
     }
     void pass(rest, incoming, outgoing);
   };
+}
+
+function movedTo(location: string): PlainResponse {
+  return { status: 308, headers: { location, "cache-control": NO_STORE }, text: null };
+}
+
+function nothingAt(target: string): PlainResponse {
+  if (target.startsWith("/api/")) return problemResponse("not_found", "There is nothing at this path.");
+  return noticePage({
+    status: 404,
+    title: "Nothing is here",
+    text: "No page and no short link has this address. Check how it is spelt.",
+    links: [{ href: "/", name: "Go to the start page" }],
+  });
 }
 
 /** One request as its guard sees it. */

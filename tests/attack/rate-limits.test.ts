@@ -9,6 +9,7 @@ import {
   UNKNOWN_CODES,
 } from "../../lib/server/client-limits.ts";
 import { createApiKey } from "../../lib/server/api-keys.ts";
+import { readAnswers, sendRaw } from "../scripts/raw-http.ts";
 import { type Door, openDoor } from "./door.ts";
 import { createCustomer, type Customer, openWorld, type World } from "./world.ts";
 
@@ -140,6 +141,53 @@ describe("who does nothing wrong is never held back", () => {
     const missing = `/api/v1/jobs/${customer.ids["linkId"]}`;
     const ask = (from: string) => door.ask(from, missing, bearer(customer.secret));
     expect(await statuses(ask, client, times)).toEqual([404]);
+  });
+});
+
+describe("no spelling of a path leads past its limit", () => {
+  const SPELLINGS = [
+    "/api/v1/./usage",
+    "/api/v1/x/../usage",
+    "/api/v1/%75sage",
+    "/api/v1/usage#x",
+    "/api/v1/usage/",
+    "//api/v1/usage",
+    "/api\\v1\\usage",
+    "/api%2Fv1%2Fusage",
+    "/%7aCODE",
+    "/./zCODE",
+    "/zCODE/",
+    "/zCODE#x",
+    "/zCODE%",
+    "/api/./auth/login",
+    "/api/%61uth/login",
+    "/api//auth/login",
+    "/api/webhooks/./kinde",
+    "/api/./metrics",
+    "/api/%68ealth",
+    "http://localhost/api/v1/usage",
+    // Next's own ways from one path to another.
+    "/_next/data/build/zCODE.json",
+    "/_next/data/build/api/auth/login.json",
+    "/_next/image?url=%2FzCODE&w=640&q=75",
+  ];
+
+  test.each(SPELLINGS)("%s", async (target) => {
+    const before = door.passedOn.length;
+    for (const method of ["GET", "POST"]) {
+      const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close`;
+      const answers = readAnswers(await sendRaw(door.port, `${head}\r\n\r\n`));
+      expect([308, 404]).toContain(answers[0]?.status);
+      expect(answers[0]?.headers["location"] ?? "/").toMatch(/^\/(?![/\\])/);
+    }
+    expect(door.passedOn.slice(before)).toEqual([]);
+  });
+
+  test("and a link in another spelling is still followed", async () => {
+    const { code } = customer.ids;
+    const escaped = `%${code!.charCodeAt(0).toString(16)}${code!.slice(1)}`;
+    const moved = await door.ask(newClient(), `/${escaped}?a=1`);
+    expect([moved.status, moved.headers.get("location")]).toEqual([308, `/${code}?a=1`]);
   });
 });
 
