@@ -1,4 +1,7 @@
 import { isIP } from "node:net";
+import type { SettingsFault } from "../kinde/environment.ts";
+
+const TRUSTED_PROXIES = "HOLDFAST_TRUSTED_PROXIES";
 
 /** More than a few proxies in a row are a mistake in the settings. */
 const TRUSTED_PROXIES_MAX = 10;
@@ -11,6 +14,13 @@ export function parseTrustedProxies(text = ""): number | null {
   if (text.trim() === "") return 0;
   const count = /^\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
   return count <= TRUSTED_PROXIES_MAX ? count : null;
+}
+
+/** What is wrong with the setting, if anything. `npm start` asks before it starts a part. */
+export function proxyFaults(env: Readonly<Record<string, string | undefined>>): SettingsFault[] {
+  if (parseTrustedProxies(env[TRUSTED_PROXIES]) !== null) return [];
+  const problem = `must be the number of proxies in front, from 0 to ${TRUSTED_PROXIES_MAX}`;
+  return [{ variable: TRUSTED_PROXIES, message: `${TRUSTED_PROXIES} ${problem}` }];
 }
 
 /**
