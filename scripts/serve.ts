@@ -2,7 +2,7 @@
 // Expects a production build. Ends when its stdin closes (exit-with-parent) and on SIGTERM or SIGINT.
 import { createServer } from "node:http";
 import next from "next";
-import { parseTrustedProxies } from "../lib/server/client-address.ts";
+import { parseTrustedProxies, proxyFaults } from "../lib/server/client-address.ts";
 import { createFrontDoor, fastRoutes, signInPaths } from "../lib/server/front-door.ts";
 import { createWebServer } from "../lib/server/node-http.ts";
 import { processRedirects } from "../lib/server/redirect-deps.ts";
@@ -23,7 +23,11 @@ await runMain("serve", async (argv) => {
   const { hostname, port } = parseOptions(OPTIONS, argv);
   const trustedProxies = parseTrustedProxies(process.env.HOLDFAST_TRUSTED_PROXIES);
   if (trustedProxies === null) {
-    throw new CliError("HOLDFAST_TRUSTED_PROXIES must be the number of proxies in front, from 0 to 10");
+    throw new CliError(
+      proxyFaults(process.env)
+        .map(({ message }) => message)
+        .join("; "),
+    );
   }
   // Next listens for upgrades on the server it is given. Nothing here upgrades: left out, an Upgrade header is
   // ignored as HTTP allows, where Next would close the connection (curl --http2 sends one).

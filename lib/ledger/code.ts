@@ -92,9 +92,9 @@ export function checkCustomCode(typed: string): CheckedCode {
   return { kind: "ok", code: typed };
 }
 
-/** Could a path segment be a code? Spares a look-up for everything that cannot. */
+/** Could a path segment be a code? Spares a look-up for everything that cannot, reserved words among it. */
 export function isCode(segment: string): boolean {
-  return CODE.test(segment);
+  return CODE.test(segment) && !RESERVED.has(segment.toLowerCase());
 }
 
 /** One draw of 16 bytes is too short for 7 letters with a chance under 10^-13, so this many never are. */

@@ -34,8 +34,22 @@ export type Credential =
   | { readonly kind: "missing" }
   | { readonly kind: "malformed" };
 
-/** Reads `Authorization: Bearer hf_…`. Whether the key exists is decided by the backend, from its hash. */
+/** By the headers of a request, which do not change: the guard at the door and the handler both ask. */
+const read = new WeakMap<PlainRequest["headers"], Credential>();
+
+/**
+ * Reads `Authorization: Bearer hf_…`, once for each request. Whether the key exists is decided by the backend, from its
+ * hash.
+ */
 export function readCredential(headers: PlainRequest["headers"]): Credential {
+  const before = read.get(headers);
+  if (before !== undefined) return before;
+  const credential = credentialIn(headers);
+  read.set(headers, credential);
+  return credential;
+}
+
+function credentialIn(headers: PlainRequest["headers"]): Credential {
   const header = headers.get("authorization");
   if (header === null || header.trim() === "") return { kind: "missing" };
   const token = BEARER.exec(header)?.[1];

@@ -12,7 +12,7 @@ export interface LimitRule {
 const CLIENTS_MAX = 10_000;
 
 interface Bucket {
-  /** What is left of the burst; below 0 it is owed, by requests that were under way when it was used up. */
+  /** What is left of the burst, never below 0. */
   readonly left: number;
   readonly atMs: number;
 }
@@ -45,9 +45,14 @@ export class ClientLimits {
     return left >= 1 ? 0 : Math.ceil((1 - left) * this.#rule.everyMs);
   }
 
-  /** Takes one try away. What a client owes is never more than a second burst. */
+  /** Whole tries that the client has left. */
+  triesLeft(client: string, nowMs: number): number {
+    return Math.floor(this.#left(client, nowMs));
+  }
+
+  /** Takes one try away, if there is one. */
   count(client: string, nowMs: number): void {
-    const left = Math.max(this.#left(client, nowMs) - 1, -this.#rule.burst);
+    const left = Math.max(this.#left(client, nowMs) - 1, 0);
     this.#buckets.set(client, { left, atMs: nowMs }, 0);
   }
 
@@ -64,6 +69,8 @@ export class ClientLimits {
 
 /** Guessing is hopeless against 256 bits, and so is filling the log or the database with guesses. */
 export const FAILED_KEYS: LimitRule = { burst: 60, everyMs: SECOND_MS };
+/** Sign-ins that have ended: a page asks for one file at a time. Apart from the keys, which have nothing to do with them. */
+export const FAILED_SESSIONS: LimitRule = { burst: 60, everyMs: SECOND_MS };
 /** A provider whose settings are wrong is answered often enough to be noticed. */
 export const REFUSED_WEBHOOKS: LimitRule = { burst: 60, everyMs: SECOND_MS };
 /** Addresses with a typing error are rare; a scan of codes is not, and each costs a read of the database. */

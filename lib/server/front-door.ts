@@ -1,46 +1,60 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { checkCustomCode } from "../ledger/code.ts";
+import { isCode } from "../ledger/code.ts";
+import { BODY_BYTES_MAX as WEBHOOK_BYTES_MAX } from "../inbox/verify.ts";
 import { problemResponse } from "./api/answers.ts";
-import { API_PREFIX, handleApi } from "./api/router.ts";
+import { BODY_BYTES_MAX as API_BYTES_MAX } from "./api/body.ts";
+import { API_PREFIX, handleApi, openPaths } from "./api/router.ts";
 import { clientOf } from "./client-address.ts";
 import { guarded } from "./guarded.ts";
-import { codeGuard, type Guard, healthGuard, keyGuard, signInGuard, webhookGuard } from "./guards.ts";
+import {
+  codeGuard,
+  type Guard,
+  healthGuard,
+  keyGuard,
+  type Pass,
+  signInHold,
+  type Visit,
+  webhookGuard,
+} from "./guards.ts";
 import { healthResponse } from "./health-response.ts";
 import type { Answer, PlainRequest, PlainResponse } from "./http.ts";
 import { metricsResponse } from "./metrics.ts";
 import { type CommonHeaders, commonHeaders, sendAnswer, toRequest } from "./node-http.ts";
+import { NO_STORE, noticePage } from "./notice-page.ts";
 import { logLine } from "./process-deps.ts";
 import { processRedirects } from "./redirect-deps.ts";
+import { readPath } from "./request-path.ts";
 import { siteRedirect } from "./site.ts";
 import { handleWebhook } from "./webhooks/process.ts";
 
 /** One line of the fast lane: paths that are answered without Next.js, by the handlers that its routes use too. */
 export interface FastRoute {
-  /** `pathname` is as it was sent, without the query. */
+  /** `pathname` is plain (`readPath`), without the query. */
   readonly matches: (pathname: string, method: string) => boolean;
   readonly handle: (request: PlainRequest) => Promise<Answer>;
   /** What holds back a client that fails too often. */
   readonly guard?: Guard;
 }
 
-/**
- * Plain segments only. What has an empty segment, dots for a folder, a percent sign or a slash at its end is Next's
- * to redirect, decode or refuse, so that both doors give it the same answer.
- */
-const PLAIN_PATH = /^(?:\/\w[\w.~-]*)+$/;
 /** The methods of `app/api/v1`; any other is refused by Next. */
 const API_METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
 
 /** One for the API and the metrics: a key that is guessed may be tried at either. */
-const keys = keyGuard();
+const keys = keyGuard(API_BYTES_MAX);
+
+const answerApi = guarded(handleApi);
+
+/** What anybody may read, as often as it pleases. */
+const openApiRoute: FastRoute = {
+  matches: (pathname, method) => openPaths.has(pathname) && API_METHODS.has(method),
+  handle: answerApi,
+};
 
 const apiRoute: FastRoute = {
   matches: (pathname, method) =>
-    (pathname === API_PREFIX || pathname.startsWith(`${API_PREFIX}/`)) &&
-    API_METHODS.has(method) &&
-    PLAIN_PATH.test(pathname),
-  handle: guarded(handleApi),
+    (pathname === API_PREFIX || pathname.startsWith(`${API_PREFIX}/`)) && API_METHODS.has(method),
+  handle: answerApi,
   guard: keys,
 };
 
@@ -58,19 +72,19 @@ const metricsRoute: FastRoute = {
 
 /** A word that is reserved in any case is Next's: a page of the app, or nothing. */
 const linkRoute: FastRoute = {
-  matches: (pathname, method) =>
-    (method === "GET" || method === "HEAD") && checkCustomCode(pathname.slice(1)).kind === "ok",
+  matches: (pathname, method) => (method === "GET" || method === "HEAD") && isCode(pathname.slice(1)),
   handle: (request) => processRedirects().handle(request),
-  guard: codeGuard(({ url }) => processRedirects().links.has(new URL(url).pathname.slice(1))),
+  guard: codeGuard((code) => processRedirects().links.has(code)),
 };
 
 const webhookRoute: FastRoute = {
   matches: (pathname, method) => pathname === "/api/webhooks/kinde" && method === "POST",
   handle: handleWebhook,
-  guard: webhookGuard(),
+  guard: webhookGuard(WEBHOOK_BYTES_MAX),
 };
 
 export const fastRoutes: readonly FastRoute[] = [
+  openApiRoute,
   apiRoute,
   healthRoute,
   metricsRoute,
@@ -81,12 +95,13 @@ export const fastRoutes: readonly FastRoute[] = [
 /** Paths of the rest that a client may not ask for without end, either. */
 export interface GuardedPaths {
   readonly matches: (pathname: string) => boolean;
-  readonly guard: Guard;
+  /** The answer to a request that has to wait; null when it may pass. */
+  readonly hold: (visit: Visit) => PlainResponse | null;
 }
 
 export const signInPaths: GuardedPaths = {
   matches: (pathname) => pathname.startsWith("/api/auth/"),
-  guard: signInGuard(),
+  hold: signInHold(),
 };
 
 export interface FrontDoorOptions {
@@ -109,72 +124,66 @@ export function createFrontDoor(options: FrontDoorOptions): RequestListener {
   const { routes, siteUrl, headers, rest, guardedRest, trustedProxies = 0 } = options;
   const { elapsedMs = () => performance.now() } = options;
   const common = commonHeaders(headers);
-  const visitOf = (request: PlainRequest, incoming: IncomingMessage, guard: Guard): Visit => {
-    const forwardedFor = request.headers.get("x-forwarded-for");
-    const client = clientOf(incoming.socket.remoteAddress, forwardedFor, trustedProxies);
-    return new Visit(request, guard, client, elapsedMs);
-  };
+  const visitOf = (request: PlainRequest, pathname: string, { socket }: IncomingMessage): Visit => ({
+    request,
+    pathname,
+    client: () => clientOf(socket.remoteAddress, request.headers.get("x-forwarded-for"), trustedProxies),
+    nowMs: elapsedMs,
+  });
   return (incoming, outgoing) => {
     // A connection that breaks is no news here; the body stream and the answer see it themselves.
     outgoing.on("error", ignore);
     const { url = "/", method = "GET" } = incoming;
-    const queryAt = url.indexOf("?");
-    const pathname = queryAt === -1 ? url : url.slice(0, queryAt);
+    const path = readPath(url);
+    if (path.kind === "none") return void sendAnswer(nothingAt(url), outgoing, common);
+    if (path.kind === "moved") return void sendAnswer(movedTo(path.to), outgoing, common);
+    const { pathname, search } = path;
     const route = routes.find((candidate) => candidate.matches(pathname, method));
     if (route !== undefined) {
       const request = toRequest(incoming);
-      const visit = route.guard === undefined ? null : visitOf(request, incoming, route.guard);
-      void answer(route, visit, request, outgoing, common);
+      void answer(route, visitOf(request, pathname, incoming), outgoing, common);
       return;
     }
-    const search = queryAt === -1 ? "" : url.slice(queryAt);
     const elsewhere = siteRedirect(incoming.headers.host ?? null, { pathname, search }, siteUrl);
     if (elsewhere !== null) {
       outgoing.writeHead(307, [...common.flat, "location", elsewhere]).end();
       return;
     }
-    if (guardedRest?.matches(pathname) === true) {
-      const visit = visitOf(toRequest(incoming), incoming, guardedRest.guard);
-      const refusal = visit.refusal();
-      if (refusal !== null) return void sendAnswer(refusal, outgoing, common);
-      visit.answered(0);
-    }
+    const held = guardedRest?.matches(pathname)
+      ? guardedRest.hold(visitOf(toRequest(incoming), pathname, incoming))
+      : null;
+    if (held !== null) return void sendAnswer(held, outgoing, common);
     void pass(rest, incoming, outgoing);
   };
 }
 
-/** One request as its guard sees it. */
-class Visit {
-  constructor(
-    private readonly request: PlainRequest,
-    private readonly guard: Guard,
-    private readonly client: string,
-    private readonly elapsedMs: () => number,
-  ) {}
+function movedTo(location: string): PlainResponse {
+  return { status: 308, headers: { location, "cache-control": NO_STORE }, text: null };
+}
 
-  /** The answer to a request that comes too soon; null when it may be looked at. */
-  refusal(): PlainResponse | null {
-    const waitMs = this.guard.waitMs(this.request, this.client, this.elapsedMs());
-    return waitMs === 0 ? null : this.guard.refusal(waitMs);
-  }
-
-  answered(status: number): void {
-    this.guard.answered(this.request, status, this.client, this.elapsedMs());
-  }
+function nothingAt(target: string): PlainResponse {
+  if (target.startsWith("/api/")) return problemResponse("not_found", "There is nothing at this path.");
+  return noticePage({
+    status: 404,
+    title: "Nothing is here",
+    text: "No page and no short link has this address. Check how it is spelt.",
+    links: [{ href: "/", name: "Go to the start page" }],
+  });
 }
 
 async function answer(
   route: FastRoute,
-  visit: Visit | null,
-  request: PlainRequest,
+  visit: Visit,
   outgoing: ServerResponse,
   headers: CommonHeaders,
 ): Promise<void> {
   let response: Answer;
   try {
-    const refusal = visit?.refusal() ?? null;
-    response = refusal ?? (await route.handle(request));
-    if (refusal === null) visit?.answered(response.status);
+    const admission = route.guard?.admit(visit) ?? null;
+    // Most are admitted at once: waiting for nothing would cost each of them a turn of the loop.
+    const admitted = admission instanceof Promise ? await admission : admission;
+    if (admitted === null) response = await route.handle(visit.request);
+    else response = "status" in admitted ? admitted : await answerUnder(admitted, route);
   } catch (error) {
     const errorId = logFault(error);
     response = problemResponse(
@@ -186,6 +195,22 @@ async function answer(
     );
   }
   await sendAnswer(response, outgoing, headers);
+}
+
+/** Whatever comes of the handler, its guard is told. */
+async function answerUnder(pass: Pass, { handle }: FastRoute): Promise<Answer> {
+  let status = 500;
+  let instead: PlainResponse | null = null;
+  let response: Answer;
+  try {
+    response = await handle(pass.request);
+    ({ status } = response);
+  } finally {
+    instead = pass.answered(status);
+  }
+  if (instead === null) return response;
+  if (response instanceof Response) await response.body?.cancel();
+  return instead;
 }
 
 async function pass(

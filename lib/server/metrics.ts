@@ -4,6 +4,7 @@ import { jsonResponse } from "./api/answers.ts";
 import { convexApi, type Answered } from "./convex-functions.ts";
 import type { ServerDeps } from "./deps.ts";
 import { type BatchCounts, batchCounts } from "./gate-batches.ts";
+import { type GuardName, heldBackCounts } from "./held-back.ts";
 import type { Answer, PlainRequest, PlainResponse } from "./http.ts";
 import { processRequestCounts, type RequestCounts } from "./request-counts.ts";
 import { openRedirects } from "./redirect-deps.ts";
@@ -35,6 +36,8 @@ export interface Metrics {
   readonly linkCache: ReturnType<Redirects["links"]["stats"]> | null;
   /** Deliveries of billing webhooks; null before the first one. */
   readonly webhooks: WebhookCounts | null;
+  /** Requests that were held back with a 429, by guard. */
+  readonly heldBack: Readonly<Record<GuardName, number>>;
   readonly runs: Runs;
 }
 
@@ -57,6 +60,7 @@ export async function metricsResponse(request: PlainRequest, deps: ServerDeps): 
       clicks,
       linkCache,
       webhooks: webhookCounts(),
+      heldBack: heldBackCounts(),
       runs,
     };
     const wantsText = (request.headers.get("accept") ?? "").includes("text/plain");
@@ -75,7 +79,8 @@ function textResponse(metrics: Metrics): PlainResponse {
 }
 
 /** The Prometheus text format. Names are `holdfast_<part>_<what>`, with `_total` for counters. */
-export function prometheusText({ api, batches, clicks, linkCache, webhooks, runs }: Metrics): string {
+export function prometheusText(metrics: Metrics): string {
+  const { api, batches, clicks, linkCache, webhooks, heldBack, runs } = metrics;
   const lines = [
     ...api.prometheusLines(),
     ...partLines("gate_batches", batches),
@@ -88,6 +93,10 @@ export function prometheusText({ api, batches, clicks, linkCache, webhooks, runs
     for (const [reason, count] of Object.entries(refused)) {
       lines.push(`holdfast_webhooks_refused_total{reason=${JSON.stringify(reason)}} ${count}`);
     }
+  }
+  lines.push("# TYPE holdfast_held_back_total counter");
+  for (const [guard, count] of Object.entries(heldBack)) {
+    lines.push(`holdfast_held_back_total{guard=${JSON.stringify(guard)}} ${count}`);
   }
   const good = runs.filter(({ lastGoodAtMs }) => lastGoodAtMs !== null);
   if (good.length > 0) lines.push("# TYPE holdfast_run_last_good_ms gauge");

@@ -1,5 +1,6 @@
 // Which sign-in and billing provider a stack runs with: the tenant that the environment names, or the emulator here.
 import { inboxFaults } from "../../lib/inbox/environment.ts";
+import { proxyFaults } from "../../lib/server/client-address.ts";
 import {
   CONVEX_AUDIENCE,
   isLoopback,
@@ -119,9 +120,9 @@ function planEmulator(options: KindeStackOptions): KindeStack {
   };
 }
 
-/** Throws CliError, so that a setting which is first needed on a bad day is not found wrong on that day. */
-export function requireInboxSettings(env: KindeStackOptions["env"]): void {
-  const faults = inboxFaults(env);
+/** Throws CliError, so that a setting which is first needed late, or on a bad day, is not found wrong then. */
+export function requireOwnSettings(env: KindeStackOptions["env"]): void {
+  const faults = [...inboxFaults(env), ...proxyFaults(env)];
   if (faults.length > 0) throw new CliError(faults.map(({ message }) => message).join("; "));
 }
 

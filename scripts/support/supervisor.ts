@@ -5,7 +5,7 @@ import { ensureBuilt } from "./build.ts";
 import { Children, describeExit, type ChildExit, type ChildSpec } from "./children.ts";
 import { CliError } from "./cli.mjs";
 import { runAudit } from "./convex-call.ts";
-import { type KindeStack, planKinde, requireInboxSettings } from "./kinde.ts";
+import { type KindeStack, planKinde, requireOwnSettings } from "./kinde.ts";
 import { requirePort } from "./ports.ts";
 import { requireSqlite } from "./preflight.ts";
 import { openDataDir, openSecrets, type Secrets } from "./secrets.ts";
@@ -98,7 +98,7 @@ interface Starting {
 async function startStack(options: SupervisorOptions, starting: Starting): Promise<void> {
   const { signal } = starting;
   const secrets = openSecrets(options.dataDir);
-  requireInboxSettings(process.env);
+  requireOwnSettings(process.env);
   const kinde = planKinde({ ...options, env: process.env, secrets });
   await requirePorts(options, kinde, starting.graceMs);
   if (!options.dev) await ensureBuilt(options.root, starting.children);

@@ -1,7 +1,10 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {
   FAILED_KEYS,
+  FAILED_SESSIONS,
   HEALTH_CHECKS,
   type LimitRule,
   REFUSED_WEBHOOKS,
@@ -9,8 +12,12 @@ import {
   UNKNOWN_CODES,
 } from "../../lib/server/client-limits.ts";
 import { createApiKey } from "../../lib/server/api-keys.ts";
+import { processRedirects } from "../../lib/server/redirect-deps.ts";
+import { customerEvent } from "../helpers/inbox.ts";
+import { makeKey } from "../helpers/test-issuer.ts";
+import { readAnswers, sendRaw } from "../scripts/raw-http.ts";
 import { type Door, openDoor } from "./door.ts";
-import { createCustomer, type Customer, openWorld, type World } from "./world.ts";
+import { createCustomer, type Customer, openWorld, OPERATOR_KEY, type World } from "./world.ts";
 
 /** What a client without a sign-in may ask for without end, and what not: on the routes of the front door as they are. */
 
@@ -86,6 +93,14 @@ describe.each(WAYS)("%s", (_name, { burst, everyMs }, usual, ask) => {
     expect((await ask(client)).status).toBe(429);
   });
 
+  test("many at once are answered no more often than the burst says", async () => {
+    const client = newClient();
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => ask(client)));
+    const counted = answers.filter(({ status }) => status === usual).length;
+    expect([counted, new Set(answers.map(({ status }) => status))]).toEqual([burst, new Set([usual, 429])]);
+    expect((await ask(client)).status).toBe(429);
+  });
+
   test("of one client is held against no other", async () => {
     const client = newClient();
     await statuses(ask, client, burst + 1);
@@ -121,6 +136,121 @@ describe("who does nothing wrong is never held back", () => {
     expect((await ask(other.secret)).status).toBe(429);
   });
 
+  /** Uses up what an address may fail, and goes on while `act` is under way. */
+  async function amongGuesses<T>(client: string, act: () => Promise<T>): Promise<T> {
+    await statuses(() => door.ask(client, "/api/v1/usage", guess()), client, FAILED_KEYS.burst + 5);
+    const flood = Array.from({ length: 500 }, () => door.ask(client, "/api/v1/usage", guess()));
+    const answer = await act();
+    expect(new Set((await Promise.all(flood)).map(({ status }) => status))).toEqual(new Set([429]));
+    return answer;
+  }
+
+  test("a good key that was never used here is answered among the guesses of its neighbours", async () => {
+    const client = newClient();
+    const [reading, starting] = [await createCustomer(world), await createCustomer(world)];
+    const read = () => door.ask(client, "/api/v1/usage", bearer(reading.secret));
+    expect((await amongGuesses(client, read)).status).toBe(200);
+    const start = (key: string) => {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const body = JSON.stringify({ key: "among-guesses", units: 1 });
+      return door.ask(client, "/api/v1/jobs", { method: "POST", headers, body });
+    };
+    expect((await amongGuesses(client, () => start(starting.secret))).status).toBe(201);
+    expect((await amongGuesses(client, () => start(createApiKey().secret))).status).toBe(429);
+  });
+
+  test("a good key is answered beside workers that go on with a revoked one", async () => {
+    const client = newClient();
+    const revoked = guess();
+    const work = (from: string) => door.ask(from, "/api/v1/usage", revoked);
+    await statuses(work, client, FAILED_KEYS.burst + 1);
+    const other = await createCustomer(world);
+    expect(await statuses(work, client, 200)).toEqual([429]);
+    expect((await door.ask(client, "/api/v1/usage", bearer(other.secret))).status).toBe(200);
+  });
+
+  test("a good key is answered while a neighbour takes his time over bodies", async () => {
+    const client = newClient();
+    const other = await createCustomer(world);
+    await statuses(() => door.ask(client, "/api/v1/usage", guess()), client, FAILED_KEYS.burst);
+    const slow = Array.from({ length: 100 }, () => {
+      const socket = connect({ host: "127.0.0.1", port: door.port }).on("error", () => undefined);
+      const lines = [
+        "POST /api/v1/jobs HTTP/1.1",
+        "Host: localhost",
+        `X-Forwarded-For: ${client}`,
+        `Authorization: ${guess().headers.authorization}`,
+        "Content-Type: application/json",
+        "Content-Length: 100",
+      ];
+      socket.write(`${lines.join("\r\n")}\r\n\r\n{`);
+      return socket;
+    });
+    await Promise.all(slow.map((socket) => once(socket, "connect")));
+    expect((await door.ask(client, "/api/v1/usage", bearer(other.secret))).status).toBe(200);
+    for (const socket of slow) socket.destroy();
+  });
+
+  test("what a path takes may be asked with any key, and makes none a good one", async () => {
+    const client = newClient();
+    const wrong = guess();
+    const times = FAILED_KEYS.burst * 2;
+    const options = (from: string) => door.ask(from, "/api/v1/jobs", { ...wrong, method: "OPTIONS" });
+    expect(await statuses(options, client, times)).toEqual([204]);
+    const ask = (from: string) => door.ask(from, "/api/v1/usage", wrong);
+    const answers = await Promise.all(Array.from({ length: times }, () => ask(client)));
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(FAILED_KEYS.burst);
+    expect(await statuses(options, client, 1)).toEqual([204]);
+    expect(await statuses(ask, client, 1)).toEqual([429]);
+  });
+
+  test("a session is answered whatever keys fail at its address, and ended ones cost no key its tries", async () => {
+    const client = newClient();
+    const read = (token: string) => {
+      const headers = { cookie: `access_token=${token}`, "sec-fetch-site": "same-origin" };
+      return door.ask(client, "/api/v1/usage/entries", { headers });
+    };
+    expect((await amongGuesses(client, () => read(customer.token))).status).toBe(200);
+    const ended = await world.issuer.sign({ sub: "kp_ended", exp: 1 });
+    const neighbour = newClient();
+    const ask = (from: string) =>
+      door.ask(from, "/api/v1/usage/entries", { headers: { cookie: `access_token=${ended}` } });
+    expect(await statuses(ask, neighbour, FAILED_SESSIONS.burst)).toEqual([401]);
+    expect(await statuses(ask, neighbour, 20)).toEqual([429]);
+    expect((await door.ask(neighbour, "/api/v1/usage", guess())).status).toBe(401);
+  });
+
+  test("the description of the API is read whatever keys fail at the address", async () => {
+    const client = newClient();
+    const answer = await amongGuesses(client, () => door.ask(client, "/api/v1/openapi.json"));
+    expect(answer.status).toBe(200);
+  });
+
+  test("a webhook that the tenant signed is stored among forged ones of the same address", async () => {
+    const client = newClient();
+    const post = (body: string) => door.ask(client, "/api/webhooks/kinde", { method: "POST", body });
+    const sign = (id: string, key?: Awaited<ReturnType<typeof makeKey>>) => {
+      const at = new Date(world.inside.nowMs()).toISOString();
+      return world.issuer.sign(customerEvent("plan_changed", id, at), key && { key });
+    };
+    const forged = await sign("event_forged", await makeKey("first"));
+    await statuses(() => post(forged), client, REFUSED_WEBHOOKS.burst + 5);
+    const flood = Array.from({ length: 300 }, () => post(forged));
+    const genuine = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => post(await sign(`event_among_${index}`))),
+    );
+    expect(new Set(genuine.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set((await Promise.all(flood)).map(({ status }) => status))).toEqual(new Set([429]));
+  });
+
+  test("links that are not known here yet, many at once", async () => {
+    const client = newClient();
+    const { code } = customer.ids;
+    processRedirects().links.forget(code!);
+    const ask = (from: string) => door.ask(from, `/${code}`);
+    expect(await statuses(ask, client, UNKNOWN_CODES.burst * 4)).toEqual([302]);
+  });
+
   test("a link that is known here is followed, whoever scans codes from the same address", async () => {
     const client = newClient();
     const { code } = customer.ids;
@@ -143,6 +273,53 @@ describe("who does nothing wrong is never held back", () => {
   });
 });
 
+describe("no spelling of a path leads past its limit", () => {
+  const SPELLINGS = [
+    "/api/v1/./usage",
+    "/api/v1/x/../usage",
+    "/api/v1/%75sage",
+    "/api/v1/usage#x",
+    "/api/v1/usage/",
+    "//api/v1/usage",
+    "/api\\v1\\usage",
+    "/api%2Fv1%2Fusage",
+    "/%7aCODE",
+    "/./zCODE",
+    "/zCODE/",
+    "/zCODE#x",
+    "/zCODE%",
+    "/api/./auth/login",
+    "/api/%61uth/login",
+    "/api//auth/login",
+    "/api/webhooks/./kinde",
+    "/api/./metrics",
+    "/api/%68ealth",
+    "http://localhost/api/v1/usage",
+    // Next's own ways from one path to another.
+    "/_next/data/build/zCODE.json",
+    "/_next/data/build/api/auth/login.json",
+    "/_next/image?url=%2FzCODE&w=640&q=75",
+  ];
+
+  test.each(SPELLINGS)("%s", async (target) => {
+    const before = door.passedOn.length;
+    for (const method of ["GET", "POST"]) {
+      const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close`;
+      const answers = readAnswers(await sendRaw(door.port, `${head}\r\n\r\n`));
+      expect([308, 404]).toContain(answers[0]?.status);
+      expect(answers[0]?.headers["location"] ?? "/").toMatch(/^\/(?![/\\])/);
+    }
+    expect(door.passedOn.slice(before)).toEqual([]);
+  });
+
+  test("and a link in another spelling is still followed", async () => {
+    const { code } = customer.ids;
+    const escaped = `%${code!.charCodeAt(0).toString(16)}${code!.slice(1)}`;
+    const moved = await door.ask(newClient(), `/${escaped}?a=1`);
+    expect([moved.status, moved.headers.get("location")]).toEqual([308, `/${code}?a=1`]);
+  });
+});
+
 test("an address that the client makes up changes nothing", async () => {
   const client = newClient();
   const ask = (made: string) => {
@@ -154,4 +331,25 @@ test("an address that the client makes up changes nothing", async () => {
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
   expect((await ask("203.0.113.250")).status).toBe(429);
+});
+
+test("the metrics count what was held back, by the guard that did", async () => {
+  const read = async (): Promise<Record<string, number>> => {
+    const answer = await door.ask(newClient(), "/api/metrics", bearer(OPERATOR_KEY));
+    return ((await answer.json()) as { heldBack: Record<string, number> }).heldBack;
+  };
+  const before = await read();
+  for (const [name, { burst }, , ask] of WAYS) {
+    const client = newClient();
+    await statuses(ask, client, burst + 3);
+    expect([name, (await ask(client)).status]).toEqual([name, 429]);
+  }
+  const after = await read();
+  const more = Object.fromEntries(
+    Object.entries(after).map(([name, count]) => [name, count - before[name]!]),
+  );
+  expect(more).toEqual({ keys: 16, sessions: 0, webhooks: 4, codes: 4, sign_ins: 4, health_checks: 4 });
+  const headers = { ...bearer(OPERATOR_KEY).headers, accept: "text/plain" };
+  const text = await (await door.ask(newClient(), "/api/metrics", { headers })).text();
+  expect(text).toContain(`holdfast_held_back_total{guard="codes"} ${after["codes"]}\n`);
 });

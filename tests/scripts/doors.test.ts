@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../scripts/support/root.ts";
 import { createApiClient, mustCall } from "../../scripts/support/api-client.mjs";
 import { startTempNext, type TempNext } from "../../scripts/support/temp-next.ts";
 import { startTempStack, type TempStack } from "../../scripts/support/temp-stack.ts";
@@ -106,17 +107,8 @@ describe("both doors answer the same: status, headers, body", () => {
     ["no key", "/api/v1/usage", { headers: ["Authorization: "] }, 200],
     ["the bare prefix", "/api/v1", {}, 404],
     ["a neighbour of the prefix", "/api/v10/jobs", {}, 404],
-    ["a slash at the end", "/api/v1/usage/", {}, 308],
-    ["a double slash", "//api/v1/usage", {}, 308],
-    ["a double slash inside", "/api//v1/usage", {}, 308],
-    ["dots for a folder", "/api/v1/x/../usage", {}, 200],
-    ["dots out of the API", "/api/v1/../health/x", {}, 404],
-    ["an escaped slash", "/api/v1/jobs%2Fpreview", {}, 404],
-    ["an escaped letter", "/api/v1/%75sage", {}, 404],
-    ["broken escapes", "/api/v1/%E0%A4%A", {}, 500],
     ["bytes beyond ASCII", "/api/v1/us\u00e4ge", {}, 400],
     ["another case", "/API/v1/usage", {}, 404],
-    ["an absolute target", "http://example.test/api/v1/usage", {}, 308],
     ["a Host that is no host", "/api/v1/usage", { host: "Host: a b<>" }, 200],
     ["an empty Host", "/api/v1/usage", { host: "Host:" }, 200],
     ["no Host", "/api/v1/usage", { host: "" }, 400],
@@ -209,6 +201,30 @@ function createDoor(url: string) {
 }
 
 describe("the front door alone", () => {
+  test.each<[name: string, target: string, status: number, location?: string]>([
+    ["a slash at the end", "/api/v1/usage/", 308, "/api/v1/usage"],
+    ["a double slash", "//api/v1/usage?a=1", 308, "/api/v1/usage?a=1"],
+    ["a double slash inside", "/api//v1/usage", 308, "/api/v1/usage"],
+    ["dots for a folder", "/api/v1/x/../usage", 308, "/api/v1/usage"],
+    ["dots out of the API", "/api/v1/../health/x", 308, "/api/health/x"],
+    ["an escaped letter", "/api/v1/%75sage", 308, "/api/v1/usage"],
+    ["an escaped slash", "/api/v1/jobs%2Fpreview", 404],
+    ["broken escapes", "/api/v1/%E0%A4%A", 404],
+    ["an absolute target", "http://example.test/api/v1/usage", 404],
+    ["an image that Next would fetch here", "/_next/image?url=%2Fabc&w=640&q=75", 404],
+  ])("has one spelling for each path: %s", async (_name, target, status, location) => {
+    const [answer] = readAnswers(await sendRaw(stack.ports.port, request(target)));
+    expect([answer?.status, answer?.headers["location"]]).toEqual([status, location]);
+  });
+
+  test("leads nowhere by what Next would take for another path", async () => {
+    const buildId = readFileSync(join(ROOT, ".next", "BUILD_ID"), "utf8").trim();
+    for (const path of ["api/v1/openapi", "api/auth/login", "abc"]) {
+      const target = `/_next/data/${buildId}/${path}.json`;
+      expect(readAnswers(await sendRaw(stack.ports.port, request(target)))).toMatchObject([{ status: 404 }]);
+    }
+  });
+
   test("refuses a body by its declared length before any of it has come", async () => {
     const headers = [JSON_TYPE, "Content-Length: 100000000"];
     const bytes = request("/api/v1/jobs", { method: "POST", headers });

@@ -86,6 +86,18 @@ describe("a start that cannot be", () => {
     expect(run.stderr).not.toContain("too-short");
   });
 
+  test.each(["-1", "11", "1.5", "two"])(
+    "because of HOLDFAST_TRUSTED_PROXIES=%s ends with one line",
+    async (text) => {
+      const run = await startWith({ HOLDFAST_TRUSTED_PROXIES: text }, "--port", String(await freePort()));
+      expect(run.status).toBe(1);
+      const line =
+        "holdfast: HOLDFAST_TRUSTED_PROXIES must be the number of proxies in front, from 0 to 10\n";
+      expect(run.stderr).toBe(line);
+      expect(run.stdout).toBe("");
+    },
+  );
+
   test("names the process that already runs on the data directory", async () => {
     openDataDir(dataDir);
     takeLock(join(dataDir, "supervisor.lock"));

@@ -59,6 +59,18 @@ describe("an Authorization header that is not a Bearer key of ours is a 401", ()
     const headers = new Headers({ authorization: `bearer ${API_KEY}` });
     expect(readCredential(headers)).toEqual({ kind: "key", keyHash: hashApiKey(API_KEY) });
   });
+
+  test("a key is hashed once for each request, though guard and handler both ask", () => {
+    let asked = 0;
+    const headers = {
+      get: () => {
+        asked += 1;
+        return `Bearer ${API_KEY}`;
+      },
+    };
+    const [first, second] = [readCredential(headers), readCredential(headers)];
+    expect([first, asked]).toEqual([second, 1]);
+  });
 });
 
 test.each([

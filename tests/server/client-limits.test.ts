@@ -38,12 +38,12 @@ describe("a client", () => {
     expect([limits.waitMs("a", 0), limits.waitMs("b", 0)]).toEqual([0, 1_000]);
   });
 
-  test("owes what was under way when the burst was used up, but never more than a second burst", () => {
+  test("owes nothing beyond its burst", () => {
     const limits = new ClientLimits(RULE);
-    fail(limits, 5, 0);
-    expect(limits.waitMs("a", 0)).toBe(3_000);
     fail(limits, 1_000, 0);
-    expect(limits.waitMs("a", 0)).toBe(4_000);
+    expect([limits.waitMs("a", 0), limits.triesLeft("a", 0)]).toEqual([1_000, 0]);
+    expect([limits.waitMs("a", 1_500), limits.triesLeft("a", 1_500)]).toEqual([0, 1]);
+    expect([limits.triesLeft("a", 60_000), limits.triesLeft("never seen", 0)]).toEqual([3, 3]);
   });
 
   test("gets no try back from a clock that goes back", () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { toResponse } from "../../lib/server/http.ts";
+import { heldBackCounts } from "../../lib/server/held-back.ts";
 import { prometheusText, metricsResponse } from "../../lib/server/metrics.ts";
 import {
   type AnsweredRequest,
@@ -107,6 +108,7 @@ describe("the metrics", () => {
       clicks: null,
       linkCache: null,
       webhooks: null,
+      heldBack: heldBackCounts(),
       runs: [],
     });
     const bucket = (bound: string) =>

@@ -50,6 +50,11 @@ export const routes: readonly Route[] = [
   openApiRoute,
 ];
 
+/** Paths that are answered without a look at who asks. */
+export const openPaths: ReadonlySet<string> = new Set(
+  routes.filter(({ auth }) => auth === "none").map(({ path }) => API_PREFIX + path),
+);
+
 let document: Record<string, unknown> | undefined;
 /** Built at the first request for it and kept: it depends on the table alone. */
 export function openApiDocument(): Record<string, unknown> {
