@@ -7,6 +7,7 @@ export const ENGINE_ONLY = [
   "account-deletion",
   "alerts",
   "clicks",
+  "cycle-anchor",
   "data-export",
   "drift",
   "engine-room",
