@@ -75,6 +75,7 @@ export const look = internalQuery({
     version: v.number(),
     isBusy: v.boolean(),
     isClosed: v.boolean(),
+    isDeleted: v.boolean(),
   }),
   handler: async (ctx, { meterId }) => {
     const nowMs = Date.now();
@@ -83,7 +84,8 @@ export const look = internalQuery({
     const target = await meterTarget(ctx, meter, account);
     const isClosed = nowMs >= target.closesAtMs;
     const isBusy = state.pending !== null;
-    return { target, accountName: account.name, version: state.version, isBusy, isClosed };
+    const isDeleted = account.deletedAtMs !== null;
+    return { target, accountName: account.name, version: state.version, isBusy, isClosed, isDeleted };
   },
 });
 

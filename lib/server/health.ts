@@ -1,4 +1,5 @@
 import {
+  isTroubled,
   PERIODIC_WORKERS,
   type PeriodicWorker,
   type WorkerName,
@@ -19,7 +20,7 @@ interface RunPart {
 }
 
 export interface HealthReport {
-  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late. */
+  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late or failed. */
   readonly status: "ok" | "degraded" | "down";
   readonly atMs: number;
   readonly parts: {
@@ -63,9 +64,9 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
   }
   const latencyMs = Math.max(0, deps.nowMs() - startedAtMs);
   const workers = eachWorker((worker) => runPart(answer, worker));
-  const isLate = Object.values(workers).some(({ status }) => status === "late");
+  const isDegraded = Object.values(workers).some(({ status }) => isTroubled(status));
   return {
-    status: isLate ? "degraded" : "ok",
+    status: isDegraded ? "degraded" : "ok",
     atMs: startedAtMs,
     parts: { web, convex: { status: "ok", latencyMs }, ...workers },
   };
@@ -83,6 +84,6 @@ function runPart(answer: HealthAnswer, worker: PeriodicWorker): RunPart {
   const run = answer.runs.find(({ name }) => name === worker.name);
   const lastGoodAtMs = run?.lastGoodAtMs ?? null;
   const ageMs = lastGoodAtMs === null ? null : Math.max(0, answer.nowMs - lastGoodAtMs);
-  const status = workerState(worker, lastGoodAtMs, answer.nowMs);
+  const status = workerState(worker, run, answer.nowMs);
   return { status, lastGoodAtMs, ageMs, lastStatus: run?.status ?? null, counts: run?.counts ?? null };
 }

@@ -16,6 +16,7 @@ export const ENGINE_ONLY = [
   "inbox",
   "lab-purge",
   "overdue",
+  "provider-down",
   "reconciler",
   "reminders",
   "reporter-kinde",

@@ -60,6 +60,22 @@ describe("the health check", () => {
     expect(health.json.status).toBe(overall);
   });
 
+  test.each<[name: string, status: string, overall: string]>([
+    // The next one by itself is a day away.
+    ["reconciler", "failed", "degraded"],
+    // Tried again within seconds or within the hour.
+    ["sweeper", "ok", "ok"],
+    ["drift", "ok", "ok"],
+  ])("C32: after one failed run %s is %s", async (name, status, overall) => {
+    const failed = { ...run(name, 30_000), status: "failed", lastFinishedAtMs: NOW_MS - 1_000 };
+    for (const seen of [failed, { ...failed, status: "running" }]) {
+      api.convex.on("health:get", { value: { nowMs: NOW_MS, runs: [seen] } });
+      const { json } = await check();
+      expect(json.parts[name]).toMatchObject({ status, lastGoodAtMs: NOW_MS - 30_000, ageMs: 30_000 });
+      expect(json.status).toBe(overall);
+    }
+  });
+
   test.each<[name: string, lateAfterMs: number]>([
     ["inbox", 180_000],
     ["reporter", 300_000],
