@@ -26,7 +26,7 @@ import {
   readingValidator,
   reviewBelowZero,
 } from "./reports";
-import { openReview } from "./reviews";
+import { isToldGone, openReview } from "./reviews";
 import { nextCursor } from "./rows";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
@@ -75,7 +75,8 @@ export const look = internalQuery({
     version: v.number(),
     isBusy: v.boolean(),
     isClosed: v.boolean(),
-    isDeleted: v.boolean(),
+    /** The customer was deleted, so the provider may have no meter any more. */
+    isGone: v.boolean(),
   }),
   handler: async (ctx, { meterId }) => {
     const nowMs = Date.now();
@@ -84,8 +85,8 @@ export const look = internalQuery({
     const target = await meterTarget(ctx, meter, account);
     const isClosed = nowMs >= target.closesAtMs;
     const isBusy = state.pending !== null;
-    const isDeleted = account.deletedAtMs !== null;
-    return { target, accountName: account.name, version: state.version, isBusy, isClosed, isDeleted };
+    const isGone = account.deletedAtMs !== null || (await isToldGone(ctx, account._id));
+    return { target, accountName: account.name, version: state.version, isBusy, isClosed, isGone };
   },
 });
 

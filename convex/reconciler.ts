@@ -183,7 +183,7 @@ interface Look {
   version: number;
   isBusy: boolean;
   isClosed: boolean;
-  isDeleted: boolean;
+  isGone: boolean;
 }
 
 /** One run: how far it has come, what it has counted, and the meters that its answer lists. */
@@ -261,7 +261,7 @@ class Run {
 
   /** Null when somebody sent to the meter meanwhile. */
   private async judge(look: Look, { rebuiltUnits }: ShardsChecked): Promise<Result | null> {
-    const { target, version, isClosed, isDeleted } = look;
+    const { target, version, isClosed, isGone } = look;
     const { meterId } = target;
     const { reading, fault } = await lookAtTotal(this.ctx, target, isClosed);
     const judged: Judged = await this.ctx.runMutation(internal.reconcile.judge, {
@@ -274,7 +274,7 @@ class Run {
     if (judged.kind === "moved") return null;
     // A provider that forgot a deleted customer, or tells no total of a closed meter, has answered: a run later the
     // answer would be the same. What is not known stays on the meter, as unreadable.
-    const isAnswered = fault === null || fault === "untold" || (fault === "refused" && isDeleted);
+    const isAnswered = fault === null || fault === "untold" || (fault === "refused" && isGone);
     if (!isAnswered) this.add("unread");
     if (fault === "no_answer") this.silent += 1;
     return judged.kind === "judged" ? judged.result : await this.repair(target, judged);
