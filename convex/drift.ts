@@ -2,6 +2,8 @@ import { type Infer, v } from "convex/values";
 
 import { type DriftReading, readingOf } from "../lib/inbox/drift";
 import type { KindeClient } from "../lib/kinde/client";
+import { isNotFound } from "../lib/kinde/customers";
+import type { Failure } from "../lib/kinde/failure";
 import { MINUTE_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
@@ -40,6 +42,8 @@ const outcomeValidator = v.object({
     v.literal("skipped"),
     /** The provider contradicts itself, as it may while a plan changes. */
     v.literal("unclear"),
+    /** The provider does not have the customer any more. A state, with a review; no later run would find another. */
+    v.literal("gone"),
     v.literal("failed"),
   ),
   beforePlanKey: v.union(v.string(), v.null()),
@@ -175,6 +179,8 @@ async function fail(ctx: ActionCtx, place: Place): Promise<void> {
   });
 }
 
+/** What a customer may be of whom nothing was read. */
+type Unread = "failed" | "unclear" | "gone";
 type Found = Pick<Outcome, "outcome"> & Partial<Outcome>;
 
 /** One run: how far it has come, and the accounts that its answer lists. */
@@ -223,7 +229,10 @@ class Run {
 
   private async compare(accountId: Id<"accounts">, customerId: string): Promise<Outcome> {
     try {
-      const read = await this.read(customerId);
+      const read = await this.read(accountId, customerId);
+      if (read.kind === "gone") {
+        await this.ctx.runMutation(internal.driftRows.noteGone, { accountId });
+      }
       if (read.kind !== "read") return outcomeOf(accountId, { outcome: read.kind, error: read.reason });
       const args = { accountId, reading: { ...read.reading, inForceIds: [...read.reading.inForceIds] } };
       const judged: Judged = await this.ctx.runMutation(internal.driftRows.judge, args);
@@ -238,17 +247,34 @@ class Run {
   }
 
   private async read(
+    accountId: Id<"accounts">,
     customerId: string,
-  ): Promise<{ kind: "read"; reading: DriftReading } | { kind: "failed" | "unclear"; reason: string }> {
+  ): Promise<{ kind: "read"; reading: DriftReading } | { kind: Unread; reason: string }> {
     this.client ??= kindeClient(this.ctx);
     const entitlements = await this.client.readEntitlements({ customerId });
-    if (entitlements.kind === "failed") return { kind: "failed", reason: entitlements.message };
+    if (entitlements.kind === "failed") return await this.whyNot(this.client, accountId, entitlements);
     const agreements = await this.client.readAgreements({ customerId });
     if (agreements.kind === "failed") return { kind: "failed", reason: agreements.message };
     this.hasRead = true;
     const read = readingOf(entitlements, agreements);
     if (read.kind === "read") this.noteSubscription(read.reading.subscribedAtMs);
     return read;
+  }
+
+  /** A customer who is not found is gone if the user is not found either; one word of the provider is not enough. */
+  private async whyNot(
+    client: KindeClient,
+    accountId: Id<"accounts">,
+    failure: Failure,
+  ): Promise<{ kind: Unread; reason: string }> {
+    const reason = failure.message;
+    if (!isNotFound(failure)) return { kind: "failed", reason };
+    const { kindeUserId: userId } = await this.ctx.runQuery(internal.kinde.providerIds, { accountId });
+    if (userId === null) return { kind: "gone", reason };
+    const user = await client.findCustomer({ userId });
+    if (user.kind === "failed") return { kind: "failed", reason: user.message };
+    if (user.kind === "found") return { kind: "unclear", reason: `${reason}, but the user is there` };
+    return { kind: "gone", reason };
   }
 
   private noteSubscription(atMs: number | null): void {

@@ -3,6 +3,7 @@ import { type Infer, v } from "convex/values";
 import {
   decideDrift,
   type DriftDecision,
+  isGoneForGood,
   isSilent,
   parseSilenceHours,
   READS_APART_MS,
@@ -20,7 +21,7 @@ import { recordAct } from "./auditLog";
 import { customerState } from "./customers";
 import { writeEffects } from "./effects";
 import { operatorQuery, refuse } from "./functions";
-import { openReview } from "./reviews";
+import { isToldGone, openReview } from "./reviews";
 import { nextCursor } from "./rows";
 
 /** The transactions of the drift check: what a reading means for an account, and what the readings say of webhooks. */
@@ -139,6 +140,21 @@ export const judge = internalMutation({
         return { kind: "repaired" as const, ...before };
       }
     }
+  },
+});
+
+/** Puts a customer whom the provider does not have any more before a person, once for good. */
+export const noteGone = internalMutation({
+  args: { accountId: v.id("accounts") },
+  returns: v.null(),
+  handler: async (ctx, { accountId }) => {
+    const nowMs = Date.now();
+    const account = await ctx.db.get(accountId);
+    if (account === null || checked(account) === null) return null;
+    if (!isGoneForGood(account.createdAtMs, nowMs) || (await isToldGone(ctx, accountId))) return null;
+    const detail = `The provider does not know customer ${account.customerId} any more, and no event told of a deletion.`;
+    await openReview(ctx, { kind: "customer_gone", subject: accountId, accountId, detail, nowMs });
+    return null;
   },
 });
 

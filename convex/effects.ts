@@ -3,6 +3,7 @@ import { JOBS_PER_MINUTE_DEFAULT } from "../lib/gate/rate";
 import type { KnownAgreement } from "../lib/inbox/agreements";
 import type { Effect } from "../lib/inbox/consequences";
 import { must } from "../lib/shared/assert";
+import { internal } from "./_generated/api";
 import type { Doc } from "./_generated/dataModel";
 import type { MutationCtx } from "./_generated/server";
 import { insertAccount } from "./accounts";
@@ -87,6 +88,7 @@ async function writeEffect(
       await requireLimitRead(ctx, account, nowMs);
       return account;
     case "anchor":
+      await readSubscription(ctx, account);
       return await change(ctx, account, {
         cycleAnchorMs: effect.anchorMs,
         cycleAnchorSource: "agreement",
@@ -116,6 +118,16 @@ async function change(
 ): Promise<Doc<"accounts">> {
   await ctx.db.patch(account._id, fields);
   return { ...account, ...fields };
+}
+
+/**
+ * The provider's own start of the cycles outranks what an event tells of it, and has to be known before the first click
+ * or job freezes where they start here. Nobody may ever sign in to this account, so it is read now.
+ */
+async function readSubscription(ctx: MutationCtx, account: Doc<"accounts">): Promise<void> {
+  const { _id: accountId, provider, isThrowAway } = account;
+  if (provider !== "kinde" || isThrowAway === true) return;
+  await ctx.scheduler.runAfter(0, internal.limits.readInBackground, { accountId });
 }
 
 /** What was booked since the instant that changed may lie in another meter than the one it belongs to. */

@@ -9,6 +9,8 @@ import {
   fail as failEvent,
   finish,
   holdsLease,
+  LEASE_MS,
+  renew as renewEvent,
 } from "../lib/inbox/worker";
 import { SECOND_MS } from "../lib/shared/durations";
 import { must } from "../lib/shared/assert";
@@ -29,6 +31,8 @@ const LOOK_AHEAD = 4 * CLAIM_BATCH_MAX;
 /** A run ends before the next one of the cron begins to matter. */
 const RUN_MS = 50 * SECOND_MS;
 const ERROR_LENGTH_MAX = 500;
+/** With less than half of it left a lease is renewed before the work that needs it. */
+const RENEW_AFTER_MS = LEASE_MS / 2;
 
 const claimedValidator = v.object({ inboxEventId: v.id("inboxEvents"), fence: v.number() });
 type Claimed = Infer<typeof claimedValidator>;
@@ -59,7 +63,15 @@ async function drain(ctx: ActionCtx): Promise<{ applied: number; failed: number;
   while (Date.now() < untilMs) {
     const claimed: Claimed[] = await ctx.runMutation(internal.inboxWorker.claim, {});
     if (claimed.length === 0) break;
-    for (const one of claimed) counts[await work(ctx, one)] += 1;
+    let renewFromMs = Date.now() + RENEW_AFTER_MS;
+    for (const [index, one] of claimed.entries()) {
+      // The last ones wait for those before them, under a lease that began with the claim of all.
+      if (Date.now() >= renewFromMs) {
+        await ctx.runMutation(internal.inboxWorker.renew, { claimed: claimed.slice(index) });
+        renewFromMs = Date.now() + RENEW_AFTER_MS;
+      }
+      counts[await work(ctx, one)] += 1;
+    }
   }
   return counts;
 }
@@ -112,6 +124,24 @@ export async function claimOne(
   await reportDead(ctx, row, result.progress.error, nowMs);
   return null;
 }
+
+/** The whole lease again for events whose turn comes late; how many there were that no other worker has by now. */
+export const renew = internalMutation({
+  args: { claimed: v.array(claimedValidator) },
+  returns: v.number(),
+  handler: async (ctx, { claimed }) => {
+    const nowMs = Date.now();
+    let renewed = 0;
+    for (const { inboxEventId, fence } of claimed) {
+      const row = must(await ctx.db.get(inboxEventId), `event ${inboxEventId} is gone`);
+      const progress = renewEvent(progressOf(row), fence, nowMs);
+      if (progress === null) continue;
+      await ctx.db.patch(inboxEventId, progress);
+      renewed += 1;
+    }
+    return renewed;
+  },
+});
 
 /** Every effect of an event and its mark, or none: the lease is checked in the transaction that writes them. */
 export const apply = internalMutation({

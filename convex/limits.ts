@@ -8,11 +8,12 @@ import {
   requireRefresh,
 } from "../lib/gate/limit-cache";
 import { formatRefreshLease, parseRefreshLease } from "../lib/gate/refresh-lease";
+import type { LimitRead } from "../lib/gate/provider";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
-import { type ActionCtx, internalMutation, internalQuery } from "./_generated/server";
+import { type ActionCtx, internalAction, internalMutation, internalQuery } from "./_generated/server";
 import { learnAgreements } from "./agreements";
 import { accountAction } from "./functions";
 import { limitProvider } from "./providers";
@@ -64,11 +65,20 @@ export async function refreshLimit(ctx: ActionCtx, accountId: Id<"accounts">): P
   return lease === null ? { kind: "failed" } : await readAndStore(ctx, accountId, lease);
 }
 
+/** The same for an account that was made or moved by an event, which waits for nobody. */
+export const readInBackground = internalAction({
+  args: { accountId: v.id("accounts") },
+  returns: v.null(),
+  handler: async (ctx, { accountId }) => {
+    await refreshLimit(ctx, accountId);
+    return null;
+  },
+});
+
 async function readAndStore(ctx: ActionCtx, accountId: Id<"accounts">, lease: Lease): Promise<Refreshed> {
-  const provider = await limitProvider(ctx, accountId);
   // The age of a limit counts from the sending of the request: what changed meanwhile may not be in the answer.
   const sentAtMs = Date.now();
-  const read = await provider.readLimit(accountId, lease.feature);
+  const read = await readProvider(ctx, accountId, lease.feature);
   if (read.kind === "failed") {
     await ctx.runMutation(internal.limits.storeFailure, { accountId, ...lease, reason: read.reason });
     return { kind: "failed" };
@@ -79,6 +89,15 @@ async function readAndStore(ctx: ActionCtx, accountId: Id<"accounts">, lease: Le
   // A plan change makes another agreement, which is another meter. What is not learnt here the reporter learns.
   if (hasNewPlan) await learnAgreements(ctx, accountId);
   return { kind: "refreshed" };
+}
+
+/** What a deployment without settings for the provider throws is a failure like any other, and gives the lease back. */
+async function readProvider(ctx: ActionCtx, accountId: Id<"accounts">, feature: string): Promise<LimitRead> {
+  try {
+    return await (await limitProvider(ctx, accountId)).readLimit(accountId, feature);
+  } catch (error) {
+    return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 const leaseArgs = { accountId: v.id("accounts"), feature: v.string(), fence: v.number() };

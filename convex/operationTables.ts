@@ -96,6 +96,7 @@ export const operationTables = {
       v.literal("dead_event"),
       v.literal("unknown_plan"),
       v.literal("missed_webhooks"),
+      v.literal("customer_gone"),
     ),
     /** What it is about, by id or by name; with the kind it is unique among the open ones. */
     subject: v.string(),

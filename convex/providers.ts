@@ -88,17 +88,32 @@ export async function writeTotal(
 
 /** Reads the total of a meter: of the cycle under way, or of one that has closed. */
 export async function readTotal(ctx: ActionCtx, target: MeterTarget, isClosed: boolean): Promise<Reading> {
+  return (await lookAtTotal(ctx, target, isClosed)).reading;
+}
+
+export interface Look {
+  readonly reading: Reading;
+  /** Of an unreadable meter: whether the provider did not answer, would not have the question, or could not tell. */
+  readonly fault: "no_answer" | "refused" | "untold" | null;
+}
+
+/** The same with the reason why nothing was read. Never throws. */
+export async function lookAtTotal(ctx: ActionCtx, target: MeterTarget, isClosed: boolean): Promise<Look> {
   try {
     const provider = meterProvider(ctx, target);
     const ref = refOf(target);
-    return readingOf(await (isClosed ? provider.readClosedTotal(ref) : provider.readTotal(ref)));
-  } catch (error) {
-    return { kind: "unreadable", error: error instanceof Error ? error.message : String(error) };
+    const read = await (isClosed ? provider.readClosedTotal(ref) : provider.readTotal(ref));
+    if (read.kind === "read") return { reading: read, fault: null };
+    return { reading: { kind: "unreadable", error: read.reason }, fault: faultOf(read) };
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    return { reading: { kind: "unreadable", error }, fault: "no_answer" };
   }
 }
 
-function readingOf(read: TotalRead): Reading {
-  return read.kind === "read" ? read : { kind: "unreadable", error: read.reason };
+function faultOf(read: Exclude<TotalRead, { kind: "read" }>): Look["fault"] {
+  if (read.kind !== "failed") return "untold";
+  return read.isRefused ? "refused" : "no_answer";
 }
 
 function refOf({ accountId, feature, agreementId, cycle, cycleStartMs }: MeterTarget): MeterRef {

@@ -26,7 +26,7 @@ import {
   readingValidator,
   reviewBelowZero,
 } from "./reports";
-import { openReview } from "./reviews";
+import { isToldGone, openReview } from "./reviews";
 import { nextCursor } from "./rows";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
@@ -75,6 +75,8 @@ export const look = internalQuery({
     version: v.number(),
     isBusy: v.boolean(),
     isClosed: v.boolean(),
+    /** The customer was deleted, so the provider may have no meter any more. */
+    isGone: v.boolean(),
   }),
   handler: async (ctx, { meterId }) => {
     const nowMs = Date.now();
@@ -83,7 +85,8 @@ export const look = internalQuery({
     const target = await meterTarget(ctx, meter, account);
     const isClosed = nowMs >= target.closesAtMs;
     const isBusy = state.pending !== null;
-    return { target, accountName: account.name, version: state.version, isBusy, isClosed };
+    const isGone = account.deletedAtMs !== null || (await isToldGone(ctx, account._id));
+    return { target, accountName: account.name, version: state.version, isBusy, isClosed, isGone };
   },
 });
 

@@ -5,10 +5,10 @@ import { MINUTE_MS, SECOND_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
 import { type ActionCtx, internalAction } from "./_generated/server";
-import { type MeterTarget, readTotal } from "./providers";
+import { lookAtTotal, type MeterTarget, readTotal } from "./providers";
 import type { Judged, Result } from "./reconcile";
 import { attemptWrite } from "./reporter";
-import { beginRun, finishRun, noteProgress } from "./runs";
+import { beginRun, finishRun, lastStartedAtMs, noteProgress } from "./runs";
 import { checkShards, type ShardsChecked } from "./shardCheck";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
@@ -25,6 +25,8 @@ const ACCOUNTS_AT_ONCE = 5;
 /** Below the ten minutes of an action, with room for the page under way. */
 const HAND_ON_AFTER_MS = 5 * MINUTE_MS;
 const PROGRESS_EVERY_MS = SECOND_MS;
+/** After a failed run, from the page where it failed. Together less than the day after which the cron runs anyway. */
+const RETRY_WAITS_MS = [1, 5, 15, 30, 60, 120, 240, 480].map((minutes) => minutes * MINUTE_MS);
 /** A meter that is being sent to is looked at again after this, as long as such a send may take. */
 const LOOK_AGAIN_MS = 250;
 const LOOKS_MAX = SEND_LEASE_MS / LOOK_AGAIN_MS;
@@ -59,55 +61,111 @@ export const reconciledValidator = v.object({
 });
 export type Reconciled = Infer<typeof reconciledValidator>;
 
-/** Every night, and its continuations. A run with errors ends with one. */
+const startValidator = v.object({
+  cursor: v.union(v.string(), v.null()),
+  counts: v.record(v.string(), v.number()),
+});
+/** Where a run begins or goes on, and what it had counted by then. */
+type Start = Infer<typeof startValidator>;
+
+const placeValidator = v.object({
+  ...startValidator.fields,
+  /** The first page with a meter that could not be read, or not be repaired and confirmed. */
+  failedAt: v.union(startValidator, v.null()),
+  /** How often the run was tried before. */
+  retries: v.number(),
+});
+type Place = Infer<typeof placeValidator>;
+
+const BEGINNING: Place = { cursor: null, counts: {}, failedAt: null, retries: 0 };
+
+/** Every night. A run with errors, or with meters that could not be read, ends with an error. */
 export const run = internalAction({
-  args: { cursor: v.optional(v.string()), counts: v.optional(v.record(v.string(), v.number())) },
+  args: {},
   returns: v.null(),
-  handler: async (ctx, { cursor, counts }) => {
-    if (cursor === undefined) await beginRun(ctx, NAME);
-    const { status, counts: sums } = await drive(ctx, cursor ?? null, counts ?? {});
-    if (status === "failed") throw new Error(`${sums["errors"]} meters could not be repaired and confirmed`);
+  handler: async (ctx) => {
+    await beginRun(ctx, NAME);
+    insist(await drive(ctx, BEGINNING));
     return null;
   },
 });
 
+/** What is left of a run that failed, unless another one has begun since: that one has its own. */
+export const retry = internalAction({
+  args: { place: placeValidator, failedRunStartedAtMs: v.number() },
+  returns: v.null(),
+  handler: async (ctx, { place, failedRunStartedAtMs }) => {
+    if ((await lastStartedAtMs(ctx, NAME)) !== failedRunStartedAtMs) return null;
+    await beginRun(ctx, NAME);
+    insist(await drive(ctx, place));
+    return null;
+  },
+});
+
+/** The same run, in another action. */
+export const goOn = internalAction({
+  args: { place: placeValidator },
+  returns: v.null(),
+  handler: async (ctx, { place }) => {
+    insist(await drive(ctx, place));
+    return null;
+  },
+});
+
+function insist({ status, counts: { errors, unread } }: Reconciled): void {
+  if (status !== "failed") return;
+  throw new Error(`${errors} meters could not be repaired and confirmed, ${unread} could not be read`);
+}
+
 /** One run on demand, for all accounts. */
 export async function reconcile(ctx: ActionCtx): Promise<Reconciled> {
   await beginRun(ctx, NAME);
-  return await drive(ctx, null, {});
+  return await drive(ctx, BEGINNING);
 }
 
 /** One account on demand. Not a run of its own: its marks would hide that the last whole run failed or never came. */
 export async function reconcileOne(ctx: ActionCtx, accountId: Id<"accounts">): Promise<Reconciled> {
-  const work = new Run(ctx, {}, null);
+  const work = new Run(ctx, BEGINNING, null);
   await work.account(accountId);
   return work.ran(statusOf(work));
 }
 
-async function drive(
-  ctx: ActionCtx,
-  from: string | null,
-  countsBefore: Record<string, number>,
-): Promise<Reconciled> {
-  const work = new Run(ctx, countsBefore, (counts) => noteProgress(ctx, NAME, counts));
+async function drive(ctx: ActionCtx, place: Place): Promise<Reconciled> {
+  const work = new Run(ctx, place, (counts) => noteProgress(ctx, NAME, counts));
   try {
     // What the last run counted is not this one's progress.
     await noteProgress(ctx, NAME, work.counts);
     const startMs = performance.now();
-    let cursor = from;
-    do {
-      const page: AccountsPage = await ctx.runQuery(internal.reconcile.listAccounts, { cursor });
-      await atOnce(page.accountIds, ACCOUNTS_AT_ONCE, (id) => work.account(id));
+    for (let isDone = false; !isDone;) {
+      if (performance.now() - startMs >= HAND_ON_AFTER_MS) {
+        await ctx.scheduler.runAfter(0, internal.reconciler.goOn, { place: work.place });
+        return work.ran("running");
+      }
+      isDone = await work.nextPage();
       await noteProgress(ctx, NAME, work.counts);
-      cursor = page.cursor;
-    } while (cursor !== null && performance.now() - startMs < HAND_ON_AFTER_MS);
-    if (cursor === null) return await end(ctx, work);
-    await ctx.scheduler.runAfter(0, internal.reconciler.run, { cursor, counts: work.counts });
-    return work.ran("running");
+    }
   } catch (error) {
-    await finishRun(ctx, NAME, "failed", work.counts);
+    await fail(ctx, work.place);
     throw error;
   }
+  const status = statusOf(work);
+  if (status === "failed") await fail(ctx, work.place);
+  else await finishRun(ctx, NAME, status, work.counts);
+  return work.ran(status);
+}
+
+/** Marks the run, and has it tried again from where it failed: later each time, in the end by the cron. */
+async function fail(ctx: ActionCtx, place: Place): Promise<void> {
+  const failedRunStartedAtMs = await lastStartedAtMs(ctx, NAME);
+  await finishRun(ctx, NAME, "failed", place.counts);
+  const waitMs = RETRY_WAITS_MS[place.retries];
+  if (waitMs === undefined || failedRunStartedAtMs === null) return;
+  const again = { ...(place.failedAt ?? place), failedAt: null, retries: place.retries + 1 };
+  const { cursor, counts, failedAt, retries } = again;
+  await ctx.scheduler.runAfter(waitMs, internal.reconciler.retry, {
+    place: { cursor, counts, failedAt, retries },
+    failedRunStartedAtMs,
+  });
 }
 
 interface AccountsPage {
@@ -115,14 +173,8 @@ interface AccountsPage {
   cursor: string | null;
 }
 
-async function end(ctx: ActionCtx, work: Run): Promise<Reconciled> {
-  const status = statusOf(work);
-  await finishRun(ctx, NAME, status, work.counts);
-  return work.ran(status);
-}
-
 function statusOf({ counts }: Run): "good" | "failed" {
-  return counts["errors"] === 0 ? "good" : "failed";
+  return counts["errors"] === 0 && counts["unread"] === 0 ? "good" : "failed";
 }
 
 interface Look {
@@ -131,22 +183,51 @@ interface Look {
   version: number;
   isBusy: boolean;
   isClosed: boolean;
+  isGone: boolean;
 }
 
-/** One run: what it has counted, and the meters that its answer lists. */
+/** One run: how far it has come, what it has counted, and the meters that its answer lists. */
 class Run {
   readonly counts: Record<string, number>;
+  private at: Omit<Place, "counts">;
+  /** Meters that the provider gave no answer about. */
+  private silent = 0;
   private readonly meters: MeterResult[] = [];
   private shownAtMs = performance.now();
 
   constructor(
     private readonly ctx: ActionCtx,
-    countsBefore: Record<string, number>,
+    { counts, ...at }: Place,
     /** Told of how far it has come. Null for one account, which has no progress to show and lists all its meters. */
     private readonly onProgress: ((counts: Record<string, number>) => Promise<void>) | null,
   ) {
-    const none = { accounts: 0, meters: 0, rows: 0, rebuilt: 0, repaired: 0, errors: 0, evidence: 0 };
-    this.counts = { ...none, ...countsBefore };
+    const found = { accounts: 0, meters: 0, rows: 0, rebuilt: 0, evidence: 0 };
+    this.counts = { ...found, repaired: 0, errors: 0, unread: 0, ...counts };
+    this.at = at;
+  }
+
+  get place(): Place {
+    return { ...this.at, counts: { ...this.counts } };
+  }
+
+  /** Whether it was the last one. */
+  async nextPage(): Promise<boolean> {
+    const start: Start = { cursor: this.at.cursor, counts: { ...this.counts } };
+    const silentBefore = this.silent;
+    const since = (name: string): number => (this.counts[name] ?? 0) - (start.counts[name] ?? 0);
+    const page: AccountsPage = await this.ctx.runQuery(internal.reconcile.listAccounts, {
+      cursor: start.cursor,
+    });
+    await atOnce(page.accountIds, ACCOUNTS_AT_ONCE, (id) => this.account(id));
+    const hasFailed = since("errors") > 0 || since("unread") > 0;
+    this.at = {
+      ...this.at,
+      cursor: page.cursor,
+      failedAt: this.at.failedAt ?? (hasFailed ? start : null),
+    };
+    // Where no meter of a page can be read the provider is down, and the rest would wait for it one by one.
+    const isDown = this.silent > silentBefore && this.silent - silentBefore === since("meters");
+    return page.cursor === null || isDown;
   }
 
   async account(accountId: Id<"accounts">): Promise<void> {
@@ -180,9 +261,9 @@ class Run {
 
   /** Null when somebody sent to the meter meanwhile. */
   private async judge(look: Look, { rebuiltUnits }: ShardsChecked): Promise<Result | null> {
-    const { target, version, isClosed } = look;
+    const { target, version, isClosed, isGone } = look;
     const { meterId } = target;
-    const reading = await readTotal(this.ctx, target, isClosed);
+    const { reading, fault } = await lookAtTotal(this.ctx, target, isClosed);
     const judged: Judged = await this.ctx.runMutation(internal.reconcile.judge, {
       meterId,
       version,
@@ -191,6 +272,11 @@ class Run {
       reading,
     });
     if (judged.kind === "moved") return null;
+    // A provider that forgot a deleted customer, or tells no total of a closed meter, has answered: a run later the
+    // answer would be the same. What is not known stays on the meter, as unreadable.
+    const isAnswered = fault === null || fault === "untold" || (fault === "refused" && isGone);
+    if (!isAnswered) this.add("unread");
+    if (fault === "no_answer") this.silent += 1;
     return judged.kind === "judged" ? judged.result : await this.repair(target, judged);
   }
 

@@ -18,11 +18,15 @@ import { noteProgress, withRun } from "./runs";
  * and a run that dies between two of them leaves an ended lease, which the next run takes for a mark.
  */
 
+const NAME = "reporter";
+
 export interface ReportCounts extends Record<string, number> {
   /** Meters that were looked at. */
   readonly meters: number;
   readonly sent: number;
   readonly failed: number;
+  /** Of those that failed, the ones that the provider answered and would not have. */
+  readonly refused: number;
   /** Attempts without an answer. */
   readonly unknown: number;
   readonly readBack: number;
@@ -35,6 +39,7 @@ const NO_COUNTS: ReportCounts = {
   meters: 0,
   sent: 0,
   failed: 0,
+  refused: 0,
   unknown: 0,
   readBack: 0,
   waiting: 0,
@@ -77,10 +82,29 @@ export const sendOwn = accountAction({
 });
 
 /** One run for all accounts. */
-export function report(ctx: ActionCtx): Promise<ReportCounts> {
-  return withRun(ctx, "reporter", () =>
-    sendDue(ctx, null, (counts) => noteProgress(ctx, "reporter", counts)),
+export async function report(ctx: ActionCtx): Promise<ReportCounts> {
+  const before: { status: string } | null = await ctx.runQuery(internal.runs.get, { name: NAME });
+  return await withRun(
+    ctx,
+    NAME,
+    () => sendDue(ctx, null, (counts) => noteProgress(ctx, NAME, counts)),
+    (counts) => judgeRun(ctx, counts, before?.status === "failed"),
   );
+}
+
+/**
+ * A run that tried and got nothing through has failed: the provider does not take totals. Meters that it failed with wait
+ * for their next try, so a run without one to try tells nothing new: it is what the run before it was.
+ */
+async function judgeRun(
+  ctx: ActionCtx,
+  { sent, failed, refused, unknown }: ReportCounts,
+  hadFailed: boolean,
+): Promise<"good" | "failed"> {
+  if (sent + refused > 0) return "good";
+  if (failed + unknown > 0) return "failed";
+  const isWaiting = hadFailed && (await ctx.runQuery(internal.reports.hasMarks, {}));
+  return isWaiting ? "failed" : "good";
 }
 
 /** The same for one account. Not a run of its own: that the others are behind must still be seen. */
@@ -164,6 +188,7 @@ class Sender {
     await this.ctx.runMutation(internal.reports.settleSend, { meterId: target.meterId, version, outcome });
     if (outcome.kind === "confirmed") this.count("sent");
     else this.count(outcome.kind === "unknown" ? "unknown" : "failed");
+    if (isRefused) this.count("refused");
     // What the provider will not have may be under an agreement that has ended: learnt now, it is moved or put before
     // a person; not learnt, it would be refused for ever.
     if (isRefused) await this.learnOnce(target.accountId);

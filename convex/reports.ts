@@ -63,6 +63,13 @@ export const listDue = internalQuery({
   },
 });
 
+/** Whether any meter may be behind, due or not. */
+export const hasMarks = internalQuery({
+  args: {},
+  returns: v.boolean(),
+  handler: async (ctx) => (await ctx.db.query("marks").first()) !== null,
+});
+
 async function dueOfAccount(ctx: Reader, accountId: Id<"accounts">, nowMs: number): Promise<Id<"meters">[]> {
   const meters = await ctx.db
     .query("meters")

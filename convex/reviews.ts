@@ -6,7 +6,7 @@ import type { ReportState } from "../lib/ledger/report-state";
 import { must } from "../lib/shared/assert";
 import { checkUnits } from "../lib/shared/units";
 import type { Doc } from "./_generated/dataModel";
-import type { MutationCtx } from "./_generated/server";
+import type { MutationCtx, QueryCtx } from "./_generated/server";
 import { raiseAlert } from "./alerts";
 import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
@@ -46,6 +46,18 @@ export async function openReview(
   const undecided = { decision: null, decidedBy: null, decidedAtMs: null, note: null };
   await ctx.db.insert("reviews", { ...review, late, status: "open", openedAtMs: nowMs, ...undecided });
   await raiseAlert(ctx, { ...review, nowMs });
+}
+
+/** Whether somebody was told that the provider does not have this customer any more, and has answered or not. */
+export async function isToldGone(
+  ctx: Pick<QueryCtx, "db">,
+  accountId: Doc<"accounts">["_id"],
+): Promise<boolean> {
+  const told = await ctx.db
+    .query("reviews")
+    .withIndex("by_kind_subject_status", (q) => q.eq("kind", "customer_gone").eq("subject", accountId))
+    .first();
+  return told !== null;
 }
 
 export const reviewValidator = v.object({

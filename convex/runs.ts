@@ -2,7 +2,13 @@ import { v } from "convex/values";
 
 import { internal } from "./_generated/api";
 import type { Doc } from "./_generated/dataModel";
-import { type ActionCtx, internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server";
+import {
+  type ActionCtx,
+  internalMutation,
+  internalQuery,
+  type MutationCtx,
+  type QueryCtx,
+} from "./_generated/server";
 
 /** Keeps one row for each periodic worker, so that health can say when it last ran and how it went. */
 
@@ -12,16 +18,18 @@ const KEPT_MAX = 50;
 
 export type RunCounts = Record<string, number>;
 
-/** Runs a periodic worker between two marks. A failure is marked and thrown on, with its cause. */
+/** Runs a periodic worker between two marks. What it throws is marked as a failure and thrown on, with its cause. */
 export async function withRun<Counts extends RunCounts>(
   ctx: ActionCtx,
   name: string,
   work: () => Promise<Counts>,
+  /** Whether a run that came to its end has done what it is for. */
+  judge: (counts: Counts) => Promise<"good" | "failed"> = () => Promise.resolve("good"),
 ): Promise<Counts> {
   await beginRun(ctx, name);
   try {
     const counts = await work();
-    await finishRun(ctx, name, "good", counts);
+    await finishRun(ctx, name, await judge(counts), counts);
     return counts;
   } catch (error) {
     await finishRun(ctx, name, "failed", {});
@@ -43,10 +51,30 @@ export async function finishRun(
   await ctx.runMutation(internal.runs.finish, { name, status, counts });
 }
 
+/** When the newest run of a worker began, whether it has ended or not; null before the first. */
+export async function lastStartedAtMs(ctx: ActionCtx, name: string): Promise<number | null> {
+  return (await ctx.runQuery(internal.runs.get, { name }))?.lastStartedAtMs ?? null;
+}
+
 /** Shows how far a run has come, while it is running. */
 export async function noteProgress(ctx: ActionCtx, name: string, counts: RunCounts): Promise<void> {
   await ctx.runMutation(internal.runs.progress, { name, counts });
 }
+
+export const get = internalQuery({
+  args: { name: v.string() },
+  returns: v.union(
+    v.object({
+      status: v.union(v.literal("running"), v.literal("good"), v.literal("failed")),
+      lastStartedAtMs: v.number(),
+    }),
+    v.null(),
+  ),
+  handler: async (ctx, { name }) => {
+    const row = await findRun(ctx, name);
+    return row === null ? null : { status: row.status, lastStartedAtMs: row.lastStartedAtMs };
+  },
+});
 
 export const progress = internalMutation({
   args: { name: v.string(), counts: v.record(v.string(), v.number()) },

@@ -2,6 +2,7 @@ const STATES: Readonly<Record<string, { mark: string; label: string; tone: strin
   ok: { mark: "●", label: "runs", tone: "text-good" },
   waiting: { mark: "◌", label: "starting", tone: "text-muted" },
   late: { mark: "▲", label: "late", tone: "text-warn" },
+  failed: { mark: "▲", label: "last run failed", tone: "text-warn" },
   down: { mark: "■", label: "down", tone: "text-bad" },
 };
 const UNKNOWN = { mark: "○", label: "not known", tone: "text-muted" };

@@ -2,7 +2,7 @@
 
 import { useQuery } from "convex/react";
 import { api } from "../../convex/_generated/api";
-import { PERIODIC_WORKERS, workerState } from "../../lib/shared/periodic-workers.ts";
+import { isTroubled, PERIODIC_WORKERS, workerState } from "../../lib/shared/periodic-workers.ts";
 import { Notice } from "../components/notice.tsx";
 import { ScreenHead } from "../components/panel.tsx";
 import { useNow } from "../components/use-now.ts";
@@ -14,23 +14,23 @@ import { WorkersPanel } from "./workers-panel.tsx";
 export function OverviewScreen() {
   const health = useQuery(api.health.forOperators, {});
   const nowMs = useNow();
-  const late = PERIODIC_WORKERS.filter((worker) => {
+  const troubled = PERIODIC_WORKERS.filter((worker) => {
     const run = health?.runs.find(({ name }) => name === worker.name);
-    return nowMs !== null && workerState(worker, run?.lastGoodAtMs ?? null, nowMs) === "late";
+    return nowMs !== null && isTroubled(workerState(worker, run, nowMs));
   });
   return (
     <>
       <ScreenHead title="Overview" action={<SweepButton />}>
         The workers that run by themselves, and what waits for somebody.
       </ScreenHead>
-      {health !== undefined && late.length > 0 && (
+      {health !== undefined && troubled.length > 0 && (
         <Notice
           isNews
           tone="bad"
-          title={late.length === 1 ? "A worker is late" : `${late.length} workers are late`}
-          next="Its last good run is longer ago than several runs. Is the Convex deployment up, and does the log say why runs fail?"
+          title={troubled.length === 1 ? "A worker is behind" : `${troubled.length} workers are behind`}
+          next="Its runs fail, or the last good one is longer ago than several runs. Are the Convex deployment and the billing provider up, and does the log say why runs fail?"
         >
-          {late.map(({ name }) => name).join(", ")}
+          {troubled.map(({ name }) => name).join(", ")}
         </Notice>
       )}
       <WaitingPanel />

@@ -4,7 +4,13 @@ import type { FunctionReturnType } from "convex/server";
 import Link from "next/link";
 import type { api } from "../../convex/_generated/api";
 import { HOUR_MS, MINUTE_MS } from "../../lib/shared/durations.ts";
-import { PERIODIC_WORKERS, type WorkerName, workerState } from "../../lib/shared/periodic-workers.ts";
+import {
+  isTroubled,
+  PERIODIC_WORKERS,
+  type WorkerName,
+  type WorkerState,
+  workerState,
+} from "../../lib/shared/periodic-workers.ts";
 import { Badge } from "../components/badge.tsx";
 import { linkClass } from "../components/button.tsx";
 import { countOf, formatDuration } from "../components/format.ts";
@@ -68,7 +74,7 @@ export function WorkersPanel({ runs }: { runs: readonly Run[] | undefined }) {
     <Panel
       id="workers"
       title="Workers"
-      about="Late is when several runs were missed or failed, not when one was."
+      about="Late is when several runs were missed or failed, not when one was. A failed reconciliation is told at once: the next one by itself is a day away."
     >
       {runs === undefined || nowMs === null ? (
         <Loading what="the workers" rows={6} />
@@ -76,12 +82,12 @@ export function WorkersPanel({ runs }: { runs: readonly Run[] | undefined }) {
         <ul aria-label="Workers" className="grid gap-3 lg:grid-cols-2">
           {PERIODIC_WORKERS.map((worker) => {
             const run = runs.find(({ name }) => name === worker.name);
-            const state = workerState(worker, run?.lastGoodAtMs ?? null, nowMs);
+            const state = workerState(worker, run, nowMs);
             const { does, late, href } = WORDS[worker.name];
             return (
               <li
                 key={worker.name}
-                className={`flex flex-col gap-1.5 rounded-lg border p-4 text-sm ${state === "late" ? "border-bad/40 bg-bad-soft" : "border-line"}`}
+                className={`flex flex-col gap-1.5 rounded-lg border p-4 text-sm ${isTroubled(state) ? "border-bad/40 bg-bad-soft" : "border-line"}`}
               >
                 <div className="flex items-center justify-between gap-3">
                   <h3 className="font-semibold">
@@ -98,7 +104,7 @@ export function WorkersPanel({ runs }: { runs: readonly Run[] | undefined }) {
                 <p className="text-muted">
                   {does}, {everyText(worker.everyMs)}
                 </p>
-                <p className={state === "late" ? "font-medium text-bad" : ""}>
+                <p className={isTroubled(state) ? "font-medium text-bad" : ""}>
                   {run === undefined || run.lastGoodAtMs === null ? (
                     "no good run yet"
                   ) : (
@@ -108,7 +114,7 @@ export function WorkersPanel({ runs }: { runs: readonly Run[] | undefined }) {
                   )}
                   {run !== undefined && <span className="text-muted">{countsText(run.counts)}</span>}
                 </p>
-                {state === "late" && <p>Meanwhile {late}.</p>}
+                {isTroubled(state) && <p>Meanwhile {late}.</p>}
               </li>
             );
           })}
@@ -128,8 +134,9 @@ const EVERY: Readonly<Record<number, string>> = {
 
 const everyText = (everyMs: number): string => EVERY[everyMs] ?? `every ${formatDuration(everyMs)}`;
 
-function State({ state, run }: { state: "ok" | "waiting" | "late"; run: Run | undefined }) {
+function State({ state, run }: { state: WorkerState; run: Run | undefined }) {
   if (state === "late") return <Badge tone="bad">late</Badge>;
+  if (state === "failed") return <Badge tone="bad">last run failed</Badge>;
   if (run?.status === "failed") return <Badge tone="warn">last run failed</Badge>;
   if (state === "waiting") return <Badge>waiting</Badge>;
   return <Badge tone="good">{run?.status === "running" ? "running" : "good"}</Badge>;

@@ -2,7 +2,7 @@ import type { Cycle } from "../ledger/cycle.ts";
 import { grantRefresh, emptyLimitRow, judgeLimit, usableLimit, type LimitRow } from "./limit-cache.ts";
 import { decideRate, type RateWindow } from "./rate.ts";
 import { fingerprintOf, type AdmissionRequest } from "./request.ts";
-import { decideRoom, freeUnitsOf, placeHold, type RoomDecision } from "./room.ts";
+import { decideRoom, placeHold, roomLimitOf, type RoomDecision } from "./room.ts";
 import {
   FEATURE_TOKENS,
   type Budget,
@@ -127,17 +127,12 @@ export function refuseRoom(
   budget: Budget,
   nextCycleStartMs: number,
 ): Refusal | HeldRefusal {
-  if (room.kind === "overflow") {
-    const maximum = room.maximumUnits;
-    const message = `units must be a whole number from 1 to ${maximum}: the rest of the range is used or held`;
-    return { code: "out_of_range", field: "units", minimum: 1, maximum, message };
-  }
   const numbers: RoomNumbers = {
     requestedUnits,
     usedUnits: budget.usedUnits,
     heldUnits: budget.heldUnits,
-    limitUnits: limitUnits ?? 0,
-    freeUnits: freeUnitsOf(limitUnits, budget) ?? 0,
+    limitUnits: roomLimitOf(limitUnits),
+    freeUnits: room.freeUnits,
     nextCycleStartMs,
   };
   return room.kind === "limit_reached"

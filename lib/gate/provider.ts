@@ -40,7 +40,12 @@ export interface MeterFailure {
 
 /** `set` is the provider's confirmation, or its word that it has this write already. */
 export type TotalWrite = { readonly kind: "set" } | NoMeter | MeterFailure;
-export type TotalRead = { readonly kind: "read"; readonly totalUnits: number } | NoMeter | MeterFailure;
+export type TotalRead =
+  | { readonly kind: "read"; readonly totalUnits: number }
+  /** The provider answered, and what it answered does not tell the total. Asking again would not help. */
+  | { readonly kind: "untold"; readonly reason: string }
+  | NoMeter
+  | MeterFailure;
 
 /** Where limits come from and where totals go. A provider that cannot be reached answers `failed`, and throws nothing. */
 export interface LimitProvider {

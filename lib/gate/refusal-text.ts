@@ -1,3 +1,4 @@
+import { UNITS_MAX } from "../shared/units.ts";
 import type { LimitUnknown, Refusal, RoomNumbers } from "./types.ts";
 
 /** A refusal for a person: what happened, the numbers, and what to do next. */
@@ -77,6 +78,13 @@ function limitReachedText(numbers: RoomNumbers, formatTime: (instantMs: number) 
     freeUnits > 0
       ? `Ask for at most ${count(freeUnits)}`
       : `Ask for at most ${count(leftUnits)} once your running jobs have ended`;
+  // The plan has no limit: this is the end of what can be counted, and no plan has more.
+  if (limitUnits === UNITS_MAX) {
+    const title = "No more can be counted in this cycle";
+    const next =
+      leftUnits > 0 ? `${less}, or wait for the reset on ${reset}.` : `Wait for the reset on ${reset}.`;
+    return { title, detail, next };
+  }
   // No reset would ever make room for it.
   if (requestedUnits > limitUnits) {
     const isUsedUp = leftUnits <= 0;

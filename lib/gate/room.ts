@@ -16,25 +16,28 @@ export type RoomDecision =
   /** Would not fit even if every running job ended without using anything. */
   | { readonly kind: "limit_reached"; readonly freeUnits: number }
   /** Would fit if running jobs ended. */
-  | { readonly kind: "held_by_running_jobs"; readonly freeUnits: number }
-  /** Only with no limit: the sum of use and holds would pass 2^53 - 1. */
-  | { readonly kind: "overflow"; readonly maximumUnits: number };
+  | { readonly kind: "held_by_running_jobs"; readonly freeUnits: number };
 
 /** `max(0, limit - used - held)`; null when there is no limit. */
 export function freeUnitsOf(limitUnits: number | null, budget: Budget): number | null {
-  return limitUnits === null ? null : Math.max(0, limitUnits - budget.usedUnits - budget.heldUnits);
+  return limitUnits === null ? null : freeBelow(limitUnits, budget);
+}
+
+function freeBelow(limitUnits: number, budget: Budget): number {
+  return Math.max(0, limitUnits - budget.usedUnits - budget.heldUnits);
+}
+
+/** What used and held may come to in a cycle. Without a limit of the plan it is the largest amount that can be counted. */
+export function roomLimitOf(limitUnits: number | null): number {
+  return limitUnits ?? UNITS_MAX;
 }
 
 /** The one place that compares a request with a limit: used + held + granted never passes the limit it was given. */
 export function decideRoom(question: RoomQuestion): RoomDecision {
-  const { limitUnits, budget, requestedUnits } = question;
+  const { budget, requestedUnits } = question;
   const acceptUnits = question.acceptUnits ?? requestedUnits;
-  const freeUnits = freeUnitsOf(limitUnits, budget);
-  if (freeUnits === null || limitUnits === null) {
-    const maximumUnits = UNITS_MAX - budget.usedUnits - budget.heldUnits;
-    if (acceptUnits > maximumUnits) return { kind: "overflow", maximumUnits };
-    return { kind: "room", grantedUnits: Math.min(requestedUnits, maximumUnits) };
-  }
+  const limitUnits = roomLimitOf(question.limitUnits);
+  const freeUnits = freeBelow(limitUnits, budget);
   if (freeUnits >= acceptUnits) return { kind: "room", grantedUnits: Math.min(requestedUnits, freeUnits) };
   const fitsWhenJobsEnd = acceptUnits <= limitUnits - budget.usedUnits;
   return { kind: fitsWhenJobsEnd ? "held_by_running_jobs" : "limit_reached", freeUnits };

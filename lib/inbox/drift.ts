@@ -35,6 +35,11 @@ export interface Sighting {
   readonly endedAgreementIds: readonly string[];
 }
 
+/** A customer who has just signed up may not be found yet. Later on one who is not found is gone. */
+export function isGoneForGood(knownSinceMs: number, nowMs: number): boolean {
+  return nowMs - knownSinceMs > FIRST_LOOK_MS;
+}
+
 export type DriftDecision =
   /** The provider says what events have told. A sighting is dropped. */
   | { readonly kind: "same" }

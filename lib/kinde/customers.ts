@@ -32,10 +32,11 @@ export async function findCustomer(
 }
 
 /**
- * Kinde documents no error for a missing user, so a 404 and a code that says so both count. A 404 without a code of
- * Kinde's, or about the route, comes from a wrong address, and to take it for a missing user would lose a customer.
+ * Whether Kinde says that it does not have whom was asked about. It documents no error for that, so a 404 and a code that
+ * says so both count. A 404 without a code of Kinde's, or about the route, comes from a wrong address, and to take it for
+ * a missing user would lose a customer.
  */
-function isNotFound({ code, errorCode }: Failure): boolean {
+export function isNotFound({ code, errorCode }: Failure): boolean {
   if (errorCode === null || /route/i.test(errorCode)) return false;
   return code === "not_found" || (code === "rejected" && /(^|_)not_found$/i.test(errorCode));
 }

@@ -1,8 +1,14 @@
-import { DAY_MS } from "../shared/durations.ts";
+import { DAY_MS, MINUTE_MS } from "../shared/durations.ts";
 import { checkUnits } from "../shared/units.ts";
 import type { MeterRecord } from "./meters.ts";
 
 const SHORTEST_CYCLE_MS = 28 * DAY_MS;
+/**
+ * A cycle of the provider that starts no further from ours is ours. Where `subscribed_on` could not be read before the
+ * first usage, ours start with an event of the same moment; that tells it to another precision, or a moment later. What
+ * was used between the two starts may be counted in one cycle here and in the other one there.
+ */
+export const CYCLE_START_TOLERANCE_MS = MINUTE_MS;
 
 export type CycleTotal =
   | { readonly kind: "total"; readonly totalUnits: number }
@@ -22,15 +28,18 @@ export function totalOfCycle(
   if (read.records.some((record) => record.cycleStartMs === null)) {
     return unknown("the provider does not say to which cycles its records belong");
   }
-  const starts = [...new Set(read.records.map((record) => record.cycleStartMs!))].toSorted((a, b) => a - b);
-  const records = read.records.filter((record) => record.cycleStartMs === cycleStartMs);
+  const listed = read.records.map((record) =>
+    isSameCycle(record.cycleStartMs!, cycleStartMs) ? { ...record, cycleStartMs } : record,
+  );
+  const starts = [...new Set(listed.map((record) => record.cycleStartMs!))].toSorted((a, b) => a - b);
+  const records = listed.filter((record) => record.cycleStartMs === cycleStartMs);
   const endMs = starts.find((startMs) => startMs > cycleStartMs) ?? Number.POSITIVE_INFINITY;
   const misfits = starts.some((startMs) => Math.abs(startMs - cycleStartMs) < SHORTEST_CYCLE_MS);
   if (records.length === 0 && misfits) return unknown("the provider's cycles start at other instants");
-  const oldestFirst = inOrder(read.records, cycleStartMs);
+  const oldestFirst = inOrder(listed, cycleStartMs);
   if (oldestFirst === null) return unknown("the provider does not say in what order its records were made");
   const counted = oldestFirst.filter(({ createdAtMs }) => createdAtMs === null || createdAtMs < endMs);
-  const isSet = counted.some(({ type }) => type === "absolute") && isNewestFirst(read.records);
+  const isSet = counted.some(({ type }) => type === "absolute") && isNewestFirst(listed);
   if (read.truncated && !isSet) return unknown("the meter has more records than could be read");
   let total = 0n;
   for (const record of counted) {
@@ -42,6 +51,10 @@ export function totalOfCycle(
   const totalUnits = Number(total);
   if (checkUnits("total", totalUnits) !== null) return unknown(`the records add up to ${total}`);
   return { kind: "total", totalUnits };
+}
+
+function isSameCycle(startMs: number, ourStartMs: number): boolean {
+  return Math.abs(startMs - ourStartMs) <= CYCLE_START_TOLERANCE_MS;
 }
 
 /** Told by the times alone: of records of one instant they tell nothing. */

@@ -54,7 +54,7 @@ export function kindeProvider(client: KindeClient, { customerIdOf }: KindeProvid
       const total = totalOfCycle(answer, cycleStartMs);
       return total.kind === "total"
         ? { kind: "read", totalUnits: total.totalUnits }
-        : { kind: "failed", reason: total.reason, retryAfterMs: null, committed: "no", isRefused: false };
+        : { kind: "untold", reason: total.reason };
     },
   };
 }

@@ -19,12 +19,17 @@ export async function admitWithRefresh<Answer extends { readonly kind: string }>
   });
 }
 
-/** A refresh that breaks is not the end: the gate decides again, with the limit that it knows. */
+/**
+ * A refresh that breaks is not the end: the gate decides again, with the limit that it knows. Every failure is logged
+ * here, because the admission may have been answered by then.
+ */
 async function refresh(refreshLease: string, backend: CallerBackend, deps: ServerDeps): Promise<void> {
   try {
     await backend.action(convexApi.limits.refresh, { refreshLease });
   } catch (error) {
+    const fault = error instanceof BackendError ? error.fault : "unexpected";
+    const message = error instanceof Error ? error.message : String(error);
+    deps.log({ event: "limit_refresh_failed", fault, message });
     if (!(error instanceof BackendError)) throw error;
-    deps.log({ event: "limit_refresh_failed", fault: error.fault, message: error.message });
   }
 }

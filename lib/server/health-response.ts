@@ -1,6 +1,7 @@
 import { jsonResponse } from "./api/answers.ts";
 import { checkHealth, type HealthReport } from "./health.ts";
 import type { PlainResponse } from "./http.ts";
+import { processClock } from "./process-clock.ts";
 import { ConfigurationError, processDeps } from "./process-deps.ts";
 import type { ConvexGateway } from "./convex.ts";
 
@@ -8,7 +9,8 @@ import type { ConvexGateway } from "./convex.ts";
 export async function currentHealth(): Promise<HealthReport> {
   return await checkHealth({
     convex: configuredGateway(),
-    nowMs: Date.now,
+    nowMs: () => processClock().nowMs(),
+    elapsedMs: () => performance.now(),
     uptimeSeconds: () => process.uptime(),
   });
 }

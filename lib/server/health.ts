@@ -1,4 +1,5 @@
 import {
+  isTroubled,
   PERIODIC_WORKERS,
   type PeriodicWorker,
   type WorkerName,
@@ -19,8 +20,9 @@ interface RunPart {
 }
 
 export interface HealthReport {
-  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late. */
+  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late or failed. */
   readonly status: "ok" | "degraded" | "down";
+  /** By the clock of the times in `parts`. */
   readonly atMs: number;
   readonly parts: {
     readonly web: { readonly status: "ok"; readonly uptimeSeconds: number };
@@ -35,17 +37,20 @@ export interface HealthReport {
 export interface HealthDeps {
   /** Undefined when the process is not configured, which counts as Convex being down. */
   readonly convex: ConvexGateway | undefined;
+  /** The time of day, for an answer without a backend, whose own time is told otherwise. */
   readonly nowMs: () => number;
+  /** A stopwatch. */
+  readonly elapsedMs: () => number;
   readonly uptimeSeconds: () => number;
 }
 
 /** Asks each part for its state, now. Never throws: a part that does not answer is `down`. */
 export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
-  const startedAtMs = deps.nowMs();
+  const startedMs = deps.elapsedMs();
   const web = { status: "ok", uptimeSeconds: Math.floor(deps.uptimeSeconds()) } as const;
   const down = (reason: string): HealthReport => ({
     status: "down",
-    atMs: startedAtMs,
+    atMs: deps.nowMs(),
     parts: {
       web,
       convex: { status: "down", latencyMs: null, reason },
@@ -61,12 +66,12 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
     const isRefused = error instanceof BackendError && error.refusedCode !== undefined;
     return down(isRefused ? "this server is refused" : "no answer");
   }
-  const latencyMs = Math.max(0, deps.nowMs() - startedAtMs);
+  const latencyMs = Math.round(deps.elapsedMs() - startedMs);
   const workers = eachWorker((worker) => runPart(answer, worker));
-  const isLate = Object.values(workers).some(({ status }) => status === "late");
+  const isDegraded = Object.values(workers).some(({ status }) => isTroubled(status));
   return {
-    status: isLate ? "degraded" : "ok",
-    atMs: startedAtMs,
+    status: isDegraded ? "degraded" : "ok",
+    atMs: answer.nowMs,
     parts: { web, convex: { status: "ok", latencyMs }, ...workers },
   };
 }
@@ -83,6 +88,6 @@ function runPart(answer: HealthAnswer, worker: PeriodicWorker): RunPart {
   const run = answer.runs.find(({ name }) => name === worker.name);
   const lastGoodAtMs = run?.lastGoodAtMs ?? null;
   const ageMs = lastGoodAtMs === null ? null : Math.max(0, answer.nowMs - lastGoodAtMs);
-  const status = workerState(worker, lastGoodAtMs, answer.nowMs);
+  const status = workerState(worker, run, answer.nowMs);
   return { status, lastGoodAtMs, ageMs, lastStatus: run?.status ?? null, counts: run?.counts ?? null };
 }

@@ -49,12 +49,12 @@ export async function metricsResponse(request: PlainRequest, deps: ServerDeps): 
   try {
     // The backend knows the operator key; the state of the periodic workers comes with its word.
     const caller = readKeyCaller(request.headers);
-    const { runs } = await deps.convex.query(convexApi.health.forOperators, {}, caller);
+    const { runs, nowMs: atMs } = await deps.convex.query(convexApi.health.forOperators, {}, caller);
     const redirects = openRedirects();
     const clicks = redirects?.metrics() ?? null;
     const linkCache = redirects?.links.stats() ?? null;
     const metrics = {
-      atMs: deps.nowMs(),
+      atMs,
       api: processRequestCounts(),
       batches: batchCounts(),
       clicks,

@@ -2,9 +2,9 @@ import { randomFillSync } from "node:crypto";
 import { classifyRequest } from "../ledger/classify.ts";
 import { isCode } from "../ledger/code.ts";
 import { isTargetStill, type ShortLinks, shortLinksFrom } from "../ledger/short-links.ts";
-import { fileClock } from "../shared/clock.ts";
 import { convexApi } from "./convex-functions.ts";
 import { logLine, processDeps } from "./process-deps.ts";
+import { processClock } from "./process-clock.ts";
 import { processValue } from "./process-value.ts";
 import { createRedirects, type Redirects, type RedirectsOptions } from "./redirect/redirects.ts";
 import { clickKeys } from "./redirect/click-keys.ts";
@@ -31,8 +31,8 @@ export function openRedirects(): Redirects | undefined {
 
 function redirectSettings(env: NodeJS.ProcessEnv): RedirectsOptions {
   const { links, clicks } = convexApi;
-  const { HOLDFAST_SPOOL_DIR: folder = "", HOLDFAST_SPOOL_FSYNC, HOLDFAST_TEST_CLOCK: clockFile = "" } = env;
-  const clock = clockFile === "" ? { nowMs: Date.now } : fileClock(clockFile);
+  const { HOLDFAST_SPOOL_DIR: folder = "", HOLDFAST_SPOOL_FSYNC } = env;
+  const clock = processClock(env);
   let shortLinks: ShortLinks | undefined;
   return {
     readLink: (code) => processDeps(env).convex.query(links.resolve, { code }),

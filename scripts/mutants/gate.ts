@@ -414,4 +414,12 @@ export const GATE = mutantsOf("gate", [
     "the audit repairs what is held as well",
     ["gate/settle.test.ts", "convex/audit.test.ts"],
   ],
+  [
+    "refresher-waits",
+    "lib/gate/admission-loop.ts",
+    "await Promise.race([ports.refresh(answer.refreshLease), ports.sleep(Math.max(0, leftMs))]);",
+    "await ports.refresh(answer.refreshLease);",
+    "a caller that reads the limit does not wait for a slow provider",
+    ["gate/admission-loop.test.ts"],
+  ],
 ]);

@@ -514,4 +514,20 @@ export const INBOX = mutantsOf("inbox", [
     "evidence of a difference is kept for ever",
     ["convex/retention.test.ts"],
   ],
+  [
+    "lease-not-renewed",
+    "convex/inboxWorker.ts",
+    "await ctx.runMutation(internal.inboxWorker.renew, { claimed: claimed.slice(index) });",
+    "",
+    "events whose turn comes late stay with the worker that claimed them",
+    ["convex/inbox-faults.test.ts"],
+  ],
+  [
+    "gone-told-again",
+    "convex/driftRows.ts",
+    "|| (await isToldGone(ctx, accountId))",
+    "",
+    "a person is told once of a customer who is gone",
+    ["convex/drift.test.ts"],
+  ],
 ]);

@@ -131,7 +131,12 @@ describe("the limit holds", () => {
     const job = await tenant.start({ key: "k", units: 9_007_199_254_740_991 });
     expect(job.heldUnits).toBe(9_007_199_254_740_991);
     expect(await tenant.admit({ key: "one more", units: 1 })).toMatchObject({
-      refusal: { code: "out_of_range", field: "units", maximum: 0 },
+      refusal: {
+        code: "held_by_running_jobs",
+        heldUnits: 9_007_199_254_740_991,
+        limitUnits: 9_007_199_254_740_991,
+        freeUnits: 0,
+      },
     });
   });
 

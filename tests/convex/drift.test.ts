@@ -251,6 +251,43 @@ describe("C32: a run that fails half-way", () => {
   });
 });
 
+describe("a customer who was deleted at the provider without an event", () => {
+  const gone = async () => (await kinde.ledger.reviews()).filter(({ kind }) => kind === "customer_gone");
+
+  test("is a state: runs are good, and a person is told once, also after deciding", async () => {
+    await signUp("ada@example.com");
+    await kinde.ledger.clicks(kinde.accountId, 3);
+    await kinde.ledger.report();
+    await kinde.advance(11 * MINUTE_MS);
+    await kinde.removeCustomer();
+    const ran = await check();
+    expect(ran).toMatchObject({ status: "good", counts: { gone: 1, same: 1, accounts: 2 } });
+    expect(ran.accounts).toMatchObject([{ outcome: "gone", error: expect.stringContaining("404") }]);
+    expect(await driftRun()).toMatchObject({ status: "good", lastGoodAtMs: backend.nowMs() });
+    const [review] = await gone();
+    expect(review).toMatchObject({ subject: kinde.accountId, status: "open" });
+    const decision = { reviewId: review!._id, decision: "accept", note: "left" };
+    await kinde.ledger.operator.mutation("reviews:decide", decision);
+    await check();
+    expect(await gone()).toHaveLength(1);
+    expect(await account()).toMatchObject({ deletedAtMs: null });
+    expect(await kinde.ledger.reconcile()).toMatchObject({ status: "good", counts: { unreadable: 1 } });
+  });
+
+  test("who has just signed up is not told of: the provider may not find them yet", async () => {
+    await kinde.removeCustomer();
+    expect(await outcome()).toBe("gone");
+    expect(await gone()).toEqual([]);
+  });
+
+  test("is not believed while the provider still has the user", async () => {
+    await kinde.advance(11 * MINUTE_MS);
+    await backend.patchRow(kinde.accountId, { customerId: "customer_of_nobody" });
+    expect(await outcome()).toBe("unclear");
+    expect(await gone()).toEqual([]);
+  });
+});
+
 test("a customer of before is checked at the first sign-in, and that nobody told of the past is no alarm", async () => {
   const customer = await addCustomer(kinde.emulator.url, "ada@example.com", PRO);
   await kinde.advance(MINUTE_MS);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LEASE_MS, RETRY_WAITS_MS } from "../../lib/inbox/worker.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../lib/shared/durations.ts";
 import { type Backend, type BackendOptions, createBackend, START_MS } from "../helpers/backend.ts";
+import type { LocalBackend } from "../helpers/local-backend.ts";
 import { customerEvent, type CustomerRow, deliver, type EventRow, PRO, settle } from "../helpers/inbox.ts";
 import { operatorOf } from "../helpers/tenant.ts";
 
@@ -23,11 +24,15 @@ let failing: {
   readonly dies?: boolean;
 } | null;
 let isDying: boolean;
+/** How long each application takes, by the clock of the engine. */
+let slowMs: number;
 const open = async (options: BackendOptions = {}): Promise<void> => {
   failing = null;
   isDying = false;
+  slowMs = 0;
   backend = await createBackend({
     beforeWrite: (table) => {
+      if (table === "planChanges" && slowMs > 0) local().clock.advanceMs(slowMs);
       if (isDying && table === "inboxEvents") {
         isDying = false;
         throw new Error("the worker is gone");
@@ -44,6 +49,8 @@ const open = async (options: BackendOptions = {}): Promise<void> => {
 };
 beforeEach(() => open());
 afterEach(() => backend.close());
+/** This file runs on our own engine only (engine-only.ts), whose clock a slow step moves. */
+const local = (): LocalBackend => backend as Backend & LocalBackend;
 
 const AT = new Date(START_MS).toISOString();
 const toPro = (customer = "a") =>
@@ -57,6 +64,7 @@ const events = () => backend.readAll<EventRow>("inboxEvents");
 const onlyEvent = async (): Promise<EventRow> => (await events())[0]!;
 const accounts = () => backend.readAll<CustomerRow>("accounts");
 const claim = () => backend.mutation<Claimed[]>("inboxWorker:claim", {});
+const renew = (...claimed: Claimed[]) => backend.mutation<number>("inboxWorker:renew", { claimed });
 const apply = (claimed: Claimed) => backend.mutation<{ kind: string }>("inboxWorker:apply", { ...claimed });
 
 const EFFECT_TABLES = ["accounts", "billing", "planChanges", "agreements", "credits"];
@@ -224,12 +232,35 @@ describe("leases", () => {
   test("C31: a lease that was renewed is not taken over before its new end", async () => {
     const claimed = await claimedEvent();
     await backend.advanceMs(LEASE_MS - SECOND_MS);
-    // As `renew` of lib/inbox/worker.ts does; an attempt of the live worker is too short to need it.
-    await backend.patchRow((await onlyEvent())._id, { nextAttemptAtMs: backend.nowMs() + LEASE_MS });
+    expect(await renew(claimed)).toBe(1);
     await backend.advanceMs(LEASE_MS - 1);
     expect(await claim()).toEqual([]);
     expect(await onlyEvent()).toMatchObject({ status: "processing", fence: claimed.fence });
     expect(await apply(claimed)).toEqual({ kind: "finished" });
     expect(await effects()).toEqual(ALL);
+  });
+
+  test("C31: a lease that has ended, or that another worker has, is not renewed", async () => {
+    const claimed = await claimedEvent();
+    await backend.advanceMs(LEASE_MS - 1);
+    expect(await renew({ ...claimed, fence: claimed.fence + 1 })).toBe(0);
+    await backend.advanceMs(1);
+    expect(await renew(claimed)).toBe(0);
+  });
+
+  test("C31: events of a claim whose turn comes late are still this worker's, whoever comes meanwhile", async () => {
+    const customers = ["a", "b", "c", "d", "e", "f", "g"];
+    failing = { table: "planChanges", skip: 0, always: true };
+    for (const customer of customers) await deliver(backend, toPro(customer));
+    await settle(backend);
+    failing = null;
+    // Together they take longer than the lease with which all of them are claimed, and the cron looks in between.
+    slowMs = 7 * SECOND_MS;
+    local().clock.advanceMs(5 * SECOND_MS);
+    await local().engine.settled();
+    expect((await events()).map(({ status, attempts }) => [status, attempts])).toEqual(
+      customers.map(() => ["applied", 2]),
+    );
+    expect(backend.nowMs() - START_MS).toBeGreaterThan(LEASE_MS + 5 * SECOND_MS);
   });
 });

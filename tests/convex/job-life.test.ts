@@ -143,7 +143,7 @@ describe("steps", () => {
     expect(await tenant.usage()).toMatchObject({ usedUnits: 0, heldUnits: 0 });
   });
 
-  test("A32: steps that ran are charged although nobody waits for the job", async () => {
+  test("a job that nobody goes on with is charged for the steps that ran", async () => {
     const job = await tenant.start({ key: "k", units: 100, leaseMs: 10_000 });
     await tenant.charge({ jobId: job.id, step: 1, units: 30, fence: 1 });
     await tenant.charge({ jobId: job.id, step: 2, units: 30, fence: 1 });

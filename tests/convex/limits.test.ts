@@ -39,8 +39,8 @@ describe("reading the limit", () => {
       kind: "refused",
       refusal: { code: "limit_unknown" },
     });
-    expect(backend.nowMs() - startedAtMs).toBe(2_000);
-    await backend.advanceMs(8_000);
+    expect(backend.nowMs() - startedAtMs).toBe(1_500);
+    await backend.advanceMs(8_500);
     expect(await tenant.admit({ key: "next", units: 1 })).toMatchObject({ kind: "admitted" });
   });
 

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { runAdmission } from "../../lib/gate/admission-loop.ts";
 import { CONFLICT_TRIES_MAX, conflictWaitMs } from "../../lib/gate/conflict-retry.ts";
@@ -8,51 +8,84 @@ const needed = { kind: "refresh_needed", refreshLease: "tokens.1" } as const;
 const pending = { kind: "refresh_pending", retryAfterMs: 50 } as const;
 const admitted = { kind: "admitted" } as const;
 
-/** Answers the given ones in turn, the last for ever, on a clock that only sleeping moves. */
-function play(answers: readonly { kind: string }[]) {
-  let nowMs = 0;
-  let next = 0;
-  const refresh = vi.fn<(lease: string) => Promise<unknown>>(async () => null);
-  const ports = {
-    attempt: async () => answers[Math.min(next++, answers.length - 1)] as typeof admitted,
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Runs an admission that gets the given answers in turn, the last for ever, and a provider as slow as it is told. */
+async function play(answers: readonly { kind: string }[], refreshMs = 0) {
+  const startedAtMs = Date.now();
+  let attempts = 0;
+  const refresh = vi.fn<(lease: string) => Promise<unknown>>(() => after(refreshMs));
+  const run = runAdmission({
+    attempt: async () => answers[Math.min(attempts++, answers.length - 1)] as typeof admitted,
     refresh,
-    sleep: async (ms: number) => {
-      nowMs += ms;
-    },
-    nowMs: () => nowMs,
-  };
-  return { run: () => runAdmission(ports), refresh, elapsedMs: () => nowMs, attempts: () => next };
+    sleep: after,
+    nowMs: Date.now,
+  }).then((answer) => ({ answer, elapsedMs: Date.now() - startedAtMs }));
+  await vi.runAllTimersAsync();
+  return { ...(await run), refresh, attempts };
 }
 
 test("an answer that is a decision is handed on", async () => {
-  const scene = play([admitted]);
-  expect(await scene.run()).toEqual(admitted);
-  expect(scene.attempts()).toBe(1);
+  expect(await play([admitted])).toMatchObject({ answer: admitted, attempts: 1, elapsedMs: 0 });
 });
 
 test("the caller with the refresh lease refreshes once and asks again", async () => {
-  const scene = play([needed, admitted]);
-  expect(await scene.run()).toEqual(admitted);
-  expect(scene.refresh.mock.calls).toEqual([["tokens.1"]]);
+  const { answer, refresh, elapsedMs } = await play([needed, admitted], 700);
+  expect(answer).toEqual(admitted);
+  expect(refresh.mock.calls).toEqual([["tokens.1"]]);
+  expect(elapsedMs).toBe(700);
 });
 
 test("the others wait for it", async () => {
-  const scene = play([pending, pending, admitted]);
-  expect(await scene.run()).toEqual(admitted);
-  expect(scene.elapsedMs()).toBe(100);
-  expect(scene.refresh).not.toHaveBeenCalled();
+  const { answer, refresh, elapsedMs } = await play([pending, pending, admitted]);
+  expect(answer).toEqual(admitted);
+  expect(elapsedMs).toBe(100);
+  expect(refresh).not.toHaveBeenCalled();
 });
 
-test("A36b: nobody waits longer than two seconds", async () => {
-  const scene = play([pending]);
-  expect(await scene.run()).toMatchObject({ kind: "refused", refusal: { code: "limit_unknown" } });
-  expect(scene.elapsedMs()).toBe(2_000);
+const unknown = { kind: "refused", refusal: { code: "limit_unknown", retryAfterMs: 1_000 } } as const;
+
+test.each([
+  ["that waits for another one's refresh is told that the limit is unknown", [pending], unknown],
+  ["that refreshes itself does not wait for a slow provider", [needed, pending], unknown],
+  ["that refreshes itself is decided with the last limit", [needed, admitted], admitted],
+  ["whose turn to refresh comes late does not wait longer for it", [pending, needed, pending], unknown],
+  ["that is asked to refresh again and again is told so", [needed, needed, needed, pending], unknown],
+])("A36b: a caller %s, within two seconds", async (_title, answers, decision) => {
+  const { answer, elapsedMs } = await play(answers, 14_000);
+  expect(answer).toEqual(decision);
+  expect(elapsedMs).toBe(1_500);
+});
+
+test("A36b: a refresh that fails after its caller was answered harms nobody", async () => {
+  let failed = false;
+  const answers = [needed, admitted];
+  const run = runAdmission({
+    attempt: async () => answers.shift() as typeof admitted,
+    refresh: () =>
+      after(14_000).then(() => {
+        failed = true;
+        throw new Error("the provider is down");
+      }),
+    sleep: after,
+    nowMs: Date.now,
+  });
+  await vi.runAllTimersAsync();
+  expect(await run).toEqual(admitted);
+  expect(failed).toBe(true);
 });
 
 test("a refresh that never helps ends", async () => {
-  const scene = play([needed]);
-  expect(await scene.run()).toMatchObject({ kind: "refused", refusal: { code: "limit_unknown" } });
-  expect(scene.refresh).toHaveBeenCalledTimes(3);
+  const { answer, refresh } = await play([needed]);
+  expect(answer).toEqual(unknown);
+  expect(refresh).toHaveBeenCalledTimes(3);
 });
 
 test("a refresh lease travels as text, and other text is none", () => {

@@ -49,7 +49,25 @@ describe("room", () => {
     ["unlimited", null, 5, 5, 1_000_000, undefined, 1_000_000],
     ["A23: the largest amount, with room for it", UNITS_MAX, 0, 0, UNITS_MAX, undefined, UNITS_MAX],
     ["unlimited, up to the end of the number range", null, UNITS_MAX - 10, 4, 6, undefined, 6],
-    ["unlimited, past the end of the number range", null, UNITS_MAX - 10, 4, 7, undefined, "out_of_range"],
+    [
+      "unlimited, past what can be counted beside holds",
+      null,
+      UNITS_MAX - 10,
+      4,
+      7,
+      undefined,
+      "held_by_running_jobs",
+    ],
+    ["unlimited, past what can be counted at all", null, UNITS_MAX - 10, 4, 11, undefined, "limit_reached"],
+    [
+      "A23: unlimited, all that can be counted is held",
+      null,
+      0,
+      UNITS_MAX,
+      1,
+      undefined,
+      "held_by_running_jobs",
+    ],
     ["unlimited, past the end but a part will do", null, UNITS_MAX - 10, 4, 7, 2, 6],
   ] as const)("%s", (_name, limitUnits, used, held, units, acceptUnits, expected) => {
     const decision = decideAdmission(request({ units, acceptUnits }), state(limitUnits, used, held));

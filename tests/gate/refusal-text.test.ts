@@ -21,6 +21,39 @@ interface Room {
   readonly held: number;
 }
 
+const COUNTABLE = "9,007,199,254,740,991";
+test("A23: an account without a limit is told what cannot be counted, and of no larger plan", () => {
+  const unlimited = { ...room, limitUnits: 2 ** 53 - 1, requestedUnits: 1, freeUnits: 0 };
+  expect(
+    text({
+      code: "held_by_running_jobs",
+      ...unlimited,
+      usedUnits: 0,
+      heldUnits: 2 ** 53 - 1,
+      earliestLeaseExpiresAtMs: 9,
+    }),
+  ).toEqual({
+    title: "Your own running jobs hold the room",
+    detail: `You asked for 1; 0 of ${COUNTABLE} are free and ${COUNTABLE} are held by running jobs.`,
+    next: "Wait for one to end.",
+  });
+  expect(text({ code: "limit_reached", ...unlimited, usedUnits: 2 ** 53 - 1, heldUnits: 0 })).toEqual({
+    title: "No more can be counted in this cycle",
+    detail: `You asked for 1; 0 of ${COUNTABLE} are free (${COUNTABLE} used, 0 held).`,
+    next: "Wait for the reset on <5>.",
+  });
+  expect(
+    text({
+      code: "limit_reached",
+      ...unlimited,
+      requestedUnits: 9,
+      usedUnits: 2 ** 53 - 6,
+      freeUnits: 5,
+      heldUnits: 0,
+    }).next,
+  ).toBe("Ask for at most 5, or wait for the reset on <5>.");
+});
+
 const DETAIL = "You asked for 40,000; 20,000 of 100,000 are free (20,000 used, 60,000 held).";
 test("a refusal tells the numbers it was made from", () => {
   expect(text({ code: "limit_reached", ...room }).detail).toBe(DETAIL);

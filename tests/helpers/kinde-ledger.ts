@@ -52,6 +52,11 @@ export async function openKindeLedger({ aheadMs = 0 }: { aheadMs?: number } = {}
     },
     endFaults: () => call("/control/faults", undefined, "DELETE"),
     changePlan: (planKey: string) => call(`/control/users/${customer.userId}/plan`, { planKey }),
+    /** Takes the customer away at the provider, with all that is theirs. */
+    async removeCustomer(): Promise<void> {
+      const reply = await call(`/control/users/${customer.userId}`, undefined, "DELETE");
+      if (reply.status >= 300) throw new Error(reply.text);
+    },
     /** What Kinde would tell of the current cycle. */
     async total(agreementId: string = customer.agreementId): Promise<number> {
       const query = `customer_agreement_id=${agreementId}&billing_feature_code=clicks`;

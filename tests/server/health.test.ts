@@ -1,4 +1,8 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { formatClockState } from "../../lib/shared/clock.ts";
 import { healthResponse } from "../../lib/server/health-response.ts";
 import { toResponse } from "../../lib/server/http.ts";
 import { SERVER_SECRET, apiHarness } from "./helpers/api.ts";
@@ -38,6 +42,8 @@ describe("the health check", () => {
     expect(headers.get("cache-control")).toBe("no-store");
     expect(json).toMatchObject({
       status: "ok",
+      // The clock of the ages, which may be a test clock, and not that of this process.
+      atMs: NOW_MS,
       parts: {
         web: { status: "ok", uptimeSeconds: expect.any(Number) },
         convex: { status: "ok", latencyMs: expect.any(Number) },
@@ -58,6 +64,22 @@ describe("the health check", () => {
     expect(health.status).toBe(200);
     expect(health.json.parts.sweeper.status).toBe(status);
     expect(health.json.status).toBe(overall);
+  });
+
+  test.each<[name: string, status: string, overall: string]>([
+    // The next one by itself is a day away.
+    ["reconciler", "failed", "degraded"],
+    // Tried again within seconds or within the hour.
+    ["sweeper", "ok", "ok"],
+    ["drift", "ok", "ok"],
+  ])("C32: after one failed run %s is %s", async (name, status, overall) => {
+    const failed = { ...run(name, 30_000), status: "failed", lastFinishedAtMs: NOW_MS - 1_000 };
+    for (const seen of [failed, { ...failed, status: "running" }]) {
+      api.convex.on("health:get", { value: { nowMs: NOW_MS, runs: [seen] } });
+      const { json } = await check();
+      expect(json.parts[name]).toMatchObject({ status, lastGoodAtMs: NOW_MS - 30_000, ageMs: 30_000 });
+      expect(json.status).toBe(overall);
+    }
   });
 
   test.each<[name: string, lateAfterMs: number]>([
@@ -97,6 +119,20 @@ describe("the health check", () => {
     const { status, json } = await check();
     expect(status).toBe(503);
     expect(json.parts.convex.reason).toBe("this server is refused");
+  });
+
+  test("without a backend the time is that of the stack's clock all the same", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "holdfast-clock-")), "clock.json");
+    const aheadMs = 40 * 86_400_000;
+    const realMs = Date.now();
+    writeFileSync(
+      file,
+      formatClockState({ anchorRealMs: realMs, anchorVirtualMs: realMs + aheadMs, rate: 1 }),
+    );
+    vi.stubEnv("HOLDFAST_TEST_CLOCK", file);
+    vi.stubEnv("CONVEX_URL", "");
+    const { json } = await check();
+    expect(Math.abs(json.atMs - Date.now() - aheadMs)).toBeLessThan(60_000);
   });
 
   test("is 503 when the process is not configured", async () => {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ServerDeps } from "../../lib/server/deps.ts";
 import { createApiKey } from "../../lib/server/api-keys.ts";
 import { handleApi } from "../../lib/server/api/router.ts";
@@ -8,8 +8,9 @@ import { gatherGateCalls } from "../../lib/server/gate-batches.ts";
 import { toResponse } from "../../lib/server/http.ts";
 import { readSessionToken } from "../../lib/server/session-token.ts";
 import { startServer, type RunningServer } from "../../lib/local-convex/server.ts";
-import { BACKEND_ENV, OPERATOR_KEY_HASH, SERVER_SECRET } from "../helpers/backend.ts";
+import { BACKEND_ENV, OPERATOR_KEY_HASH, SERVER_SECRET, type StoredRow } from "../helpers/backend.ts";
 import { localBackend, type LocalBackend } from "../helpers/local-backend.ts";
+import { waitingClock } from "./helpers/waiting-clock.ts";
 import { EMULATOR_ENV } from "../kinde/emulator/emulator-server.ts";
 import { useEmulator } from "../kinde/client/emulator-bench.ts";
 
@@ -120,6 +121,51 @@ test("A36b: 50 simultaneous first admits make one provider read, and every calle
   expect(await reads()).toBe(1);
 });
 
+describe("a slow provider", () => {
+  /** Less than the client's patience, and long after all of the decisions. */
+  const SLOW_MS = 4_500;
+  let waiting: ReturnType<typeof waitingClock>;
+  beforeEach(async () => {
+    waiting = waitingClock();
+    deps = { ...deps, ...waiting.clock };
+  });
+  const slowDown = () => kinde.fault(ENTITLEMENTS, "slow", { delayMs: SLOW_MS, count: 1 });
+  const limits = () => backend.readAll<StoredRow & { readAtMs: number | null }>("limits");
+
+  test("A36b: each of 50 first callers has its decision within 2 s; the limit is stored when it comes", async () => {
+    await slowDown();
+    const callers = Array.from({ length: 50 }, (_, index) => () => admit(`k${index}`, 400));
+    for (const { answer, elapsedMs } of await waiting.runAll(callers)) {
+      expect(answer).toMatchObject({ status: 503, json: { code: "limit_unknown", retryAfterMs: 1_000 } });
+      expect(elapsedMs).toBeLessThan(2_000);
+    }
+    expect(await limits()).toMatchObject([{ readAtMs: null }]);
+    await expect.poll(limits, { timeout: 20_000 }).toMatchObject([{ limitUnits: 10_000 }]);
+    expect((await admit("next", 400)).status).toBe(201);
+    expect(await reads()).toBe(1);
+  });
+
+  test("A36b: the caller that refreshes is decided with the last limit, for a job, more hold and a preview", async () => {
+    const { job } = (await admit("a", 100)).json as { job: { id: string; fence: number } };
+    const extend = () => call("POST", `/jobs/${job.id}/extend`, { units: 5, fence: job.fence });
+    for (const [ask, status] of [
+      [() => admit("b", 1), 201],
+      [extend, 200],
+      [() => call("POST", "/jobs/preview", { units: 1 }), 200],
+    ] as const) {
+      await advance(61_000);
+      await call("POST", `/jobs/${job.id}/heartbeat`, { fence: job.fence });
+      await slowDown();
+      const before = await limits();
+      const [asked] = await waiting.runAll([ask]);
+      expect(asked!.answer.status).toBe(status);
+      expect(asked!.elapsedMs).toBeLessThan(2_000);
+      expect(await limits()).toMatchObject(before.map(({ readAtMs }) => ({ readAtMs })));
+      await kinde.clearFaults();
+    }
+  });
+});
+
 test("A10: an unreachable provider: the last limit serves up to 10 minutes, marked stale, then it is limit_unknown", async () => {
   await admit("a", 1);
   await kinde.fault("*", "status_503");
@@ -140,10 +186,12 @@ test.each(["rate_limited", "status_500", "unauthorized", "forbidden", "malformed
     await kinde.fault(ENTITLEMENTS, fault, fault === "rate_limited" ? { resetSeconds: 60 } : {});
     const answer = await admit("a", 1);
     expect(answer).toMatchObject({ status: 503, json: { code: "limit_unknown" } });
-    const [row] = await backend.readAll<{ _id: string; _creationTime: number; refreshFailure: string }>(
-      "limits",
-    );
-    expect(row!.refreshFailure).toMatch(/entitlements/);
+    // Callers do not wait for a provider that takes its time to fail.
+    const failures = async () =>
+      (await backend.readAll<StoredRow & { refreshFailure: string | null }>("limits")).map(
+        ({ refreshFailure }) => refreshFailure,
+      );
+    await expect.poll(failures, { timeout: 20_000 }).toEqual([expect.stringMatching(/entitlements/)]);
     expect(JSON.stringify(answer.json)).not.toContain("entitlements");
     expect(await backend.readAll("jobs")).toEqual([]);
   },

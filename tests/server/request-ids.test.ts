@@ -68,7 +68,7 @@ describe("a request", () => {
 describe("the metrics", () => {
   beforeEach(() => {
     vi.stubEnv("HOLDFAST_SPOOL_DIR", "");
-    api.convex.on("health:forOperators", { value: { nowMs: 0, runs: [] } });
+    api.convex.on("health:forOperators", { value: { nowMs: 1_791_000_000_000, runs: [] } });
   });
   afterEach(() => {
     vi.unstubAllEnvs();
@@ -88,6 +88,8 @@ describe("the metrics", () => {
     const request = { requestId: "r", operation: "startJob", status: 201, elapsedMs: 30 };
     processRequestCounts().add(request);
     expect(await (await ask("application/json")).json()).toMatchObject({
+      // The clock of the runs.
+      atMs: 1_791_000_000_000,
       api: { requests: { 'operation="startJob",status="201"': 1 }, meanMs: { startJob: 30 } },
       batches: { batches: expect.any(Number) },
     });

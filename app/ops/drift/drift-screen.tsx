@@ -25,6 +25,7 @@ const OUTCOMES = {
   sighted: "seen for the first time",
   waiting: "waiting for an event or a second reading",
   unclear: "unclear at the provider",
+  gone: "not at the provider any more",
   failed: "not readable",
   skipped: "skipped",
   same: "the same",

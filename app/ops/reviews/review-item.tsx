@@ -84,7 +84,7 @@ function Evidence({ review: { kind, accountId } }: { review: ReviewView }) {
       </ButtonLink>
     );
   }
-  return kind === "missed_webhooks" ? (
+  return kind === "missed_webhooks" || kind === "customer_gone" ? (
     <ButtonLink size="sm" href="/ops/drift">
       Plan drift
     </ButtonLink>

@@ -39,6 +39,11 @@ export const KINDS: Record<Known, { name: string; about: string }> = {
     about:
       "A plan changed at the provider and no webhook told of it, or none arrive at all. Check the endpoint there.",
   },
+  customer_gone: {
+    name: "A customer is gone at the provider",
+    about:
+      "The provider does not know this customer any more, and no event told of a deletion. Nothing was closed here: new jobs are refused because their limit cannot be read, links and keys work. Restore the customer there, or revoke the keys and disable the links here; then sign. It is not told again.",
+  },
   broken_job: {
     name: "A job cannot be ended",
     about:

@@ -38,7 +38,7 @@ function getEntitlements(emulator: Emulator, call: Call): Answer {
   return json(200, {
     data: {
       ...ORG,
-      plans: subscribedPlans(user, agreement, "key", call),
+      plans: subscribedPlans(emulator, agreement, "key", call),
       entitlements: page.items.map((item) => entitlementAnswer(item, "feature_key", call.shape)),
     },
     metadata: {

@@ -83,6 +83,18 @@ export function agreementsOf({ storage }: Emulator, customerId: string): Agreeme
     .map((row) => toAgreement(row)!);
 }
 
+/**
+ * Since when a customer has had a plan, however often it changed: where their cycles start. It is the instant that the
+ * events of the first agreement tell, too. Null for one who never had any.
+ */
+export function subscribedAtMs({ storage }: Emulator, customerId: string): number | null {
+  const row = storage.get<{ at_ms: number | null }>(
+    "SELECT min(started_at_ms) AS at_ms FROM agreements WHERE customer_id = ?",
+    customerId,
+  );
+  return row?.at_ms ?? null;
+}
+
 export interface Entitlement {
   readonly id: string;
   readonly feature: Feature;

@@ -11,13 +11,13 @@ import {
   findAgreement,
   planOf,
   startAgreement,
+  subscribedAtMs,
   type Agreement,
 } from "./billing.ts";
 import { findPlan } from "./catalogue.ts";
 import type { Call, Emulator, Route } from "./context.ts";
 import { entitlementAnswer } from "./entitlement-answers.ts";
 import { timestampText } from "./timestamps.ts";
-import type { User } from "./users.ts";
 
 export const managementBillingRoutes: readonly Route[] = [
   { method: "GET", path: "/api/v1/billing/entitlements", handler: getEntitlements },
@@ -37,21 +37,26 @@ function getEntitlements(emulator: Emulator, call: Call): Answer {
     code: "OK",
     message: "Success",
     has_more: page.hasMore,
-    ...(expands(call, "plans") ? { plans: subscribedPlans(user, agreement, "code", call) } : {}),
+    ...(expands(call, "plans") ? { plans: subscribedPlans(emulator, agreement, "code", call) } : {}),
     entitlements: page.items.map((item) => entitlementAnswer(item, "feature_code", call.shape, maxValue)),
   });
 }
 
-/** `subscribed_on` is the sign-up date whatever the plan: the anchor of the cycles does not move (facts §7). */
+/** `subscribed_on` is the start of the first plan, whatever came after: the anchor of the cycles does not move (facts §7). */
 export function subscribedPlans(
-  user: User,
+  emulator: Emulator,
   agreement: Agreement | null,
   naming: "code" | "key",
   { shape }: Call,
 ): Record<string, unknown>[] {
   if (agreement === null) return [];
   const twoDigitOffset = shape.has("two_digit_offset");
-  const subscribed_on = timestampText(user.signedUpAtMs, { twoDigitOffset });
+  const subscribed_on = timestampText(
+    subscribedAtMs(emulator, agreement.customerId) ?? agreement.startedAtMs,
+    {
+      twoDigitOffset,
+    },
+  );
   return [
     naming === "code"
       ? { code: agreement.planKey, subscribed_on }

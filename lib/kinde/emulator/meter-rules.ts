@@ -21,7 +21,7 @@ export type PlacedWrite =
   | { kind: "refused"; code: string; message: string };
 
 /**
- * Puts a write where it belongs. `anchorMs` is when the customer signed up: cycles are monthly from there. The live
+ * Puts a write where it belongs. `anchorMs` is when the customer got the first plan: cycles are monthly from there. The live
  * total is that of the cycle in which the write arrives: absolute sets it, delta adds to it, and a new cycle is at 0.
  */
 export function placeWrite(

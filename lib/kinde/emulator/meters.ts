@@ -1,11 +1,10 @@
 /** Meter records in storage: each write is one, and the newest of a cycle carries the cycle's total. */
 import { cycleAt } from "../../ledger/cycle.ts";
-import type { Agreement } from "./billing.ts";
+import { subscribedAtMs, type Agreement } from "./billing.ts";
 import { recordChange } from "./changes.ts";
 import type { Emulator } from "./context.ts";
 import { timedId } from "./ids.ts";
 import { placeWrite, type MeterType, type MeterWrite } from "./meter-rules.ts";
-import { findUserByCustomer } from "./users.ts";
 import { must } from "../../shared/assert.ts";
 
 export interface MeterRecord {
@@ -126,5 +125,5 @@ export function allMeters(
 }
 
 function anchorOf(emulator: Emulator, { customerId }: Agreement): number {
-  return must(findUserByCustomer(emulator, customerId), `no user has ${customerId}`).signedUpAtMs;
+  return must(subscribedAtMs(emulator, customerId), `${customerId} has no agreement`);
 }

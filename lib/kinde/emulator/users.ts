@@ -16,7 +16,7 @@ export interface User {
   readonly familyName: string;
   readonly permissions: readonly string[];
   readonly customerId: string;
-  /** Business time. The billing cycles of the customer start from here. */
+  /** Business time. Their billing cycles start with the first plan, which may come later. */
   readonly signedUpAtMs: number;
 }
 

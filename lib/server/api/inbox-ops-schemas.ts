@@ -30,7 +30,7 @@ export const driftAnswer = z.object({
     .array(
       z.object({
         accountId: z.string(),
-        outcome: z.enum(["same", "sighted", "waiting", "repaired", "skipped", "unclear", "failed"]),
+        outcome: z.enum(["same", "sighted", "waiting", "repaired", "skipped", "unclear", "gone", "failed"]),
         beforePlanKey: z.string().nullable(),
         providerPlanKey: z.string().nullable(),
         error: z.string().nullable(),

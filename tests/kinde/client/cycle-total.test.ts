@@ -127,3 +127,19 @@ test.each<[name: string, records: MeterRecord[], truncated: boolean]>([
 ])("unknown where %s", (_name, records, truncated) => {
   expect(total(records, truncated)).toMatchObject({ kind: "unknown", reason: expect.any(String) });
 });
+
+test.each([
+  ["two milliseconds before ours", -2],
+  ["two milliseconds after ours", 2],
+  ["a whole second after ours", 1_000],
+  ["a minute after ours", 60_000],
+])("B44: a cycle that the provider starts %s is ours", (_name, apartMs) => {
+  const cycleStartMs = OCTOBER_MS + apartMs;
+  const november = { cycleStartMs: NOVEMBER_MS + apartMs, usedAtMs: NOVEMBER_MS + apartMs + 1 };
+  const records = [record("60", { cycleStartMs }), record("100", { cycleStartMs }), record("5", november)];
+  expect(total(records)).toEqual({ kind: "total", totalUnits: 100 });
+});
+
+test("one that starts more than a minute from ours is another cycle", () => {
+  expect(total([record("100", { cycleStartMs: OCTOBER_MS + 60_001 })])).toMatchObject({ kind: "unknown" });
+});

@@ -79,9 +79,10 @@ const OUTCOMES = {
   repaired: "The plan was repaired",
   skipped: "This account is not at the provider",
   unclear: "The provider contradicts itself; try again later",
+  gone: "The provider does not know this customer any more",
   failed: "The provider could not be read",
 } as const;
-const NOT_COMPARED: ReadonlySet<keyof typeof OUTCOMES> = new Set(["skipped", "unclear", "failed"]);
+const NOT_COMPARED: ReadonlySet<keyof typeof OUTCOMES> = new Set(["skipped", "unclear", "gone", "failed"]);
 
 function CheckPlan({ account: { id } }: { account: AccountView }) {
   const check = useAction(api.drift.check);
