@@ -25,6 +25,7 @@ export interface RedirectsOptions {
   readonly spool: SpoolPlace | null;
   readonly waitUntil?: (work: Promise<void>) => void;
   readonly nowMs: () => number;
+  readonly elapsedMs: () => number;
   readonly after: After;
   readonly random: () => number;
   /** 128 random bits in hex, for clicks and for the name of the spool. */
@@ -43,8 +44,8 @@ export interface Redirects {
 
 /** Puts the redirect path of a process together. Clicks of ended processes begin to be written at once. */
 export function createRedirects(options: RedirectsOptions): Redirects {
-  const { nowMs, after, random, log, newKey } = options;
-  const links = createLinkCache({ read: options.readLink, nowMs, after, log });
+  const { nowMs, elapsedMs, after, random, log, newKey } = options;
+  const links = createLinkCache({ read: options.readLink, nowMs, elapsedMs, after, log });
   const writer = createClickWriter({
     write: options.writeClicks,
     spool: openSpool(options),
