@@ -6,6 +6,7 @@ import {
   workerState,
 } from "../shared/periodic-workers.ts";
 import { convexApi, type Answered } from "./convex-functions.ts";
+import type { SpoolState } from "./redirect/spool.ts";
 import { BackendError, type ConvexGateway } from "./convex.ts";
 
 type HealthAnswer = Answered<typeof convexApi.health.get>;
@@ -19,7 +20,7 @@ interface RunPart {
 }
 
 export interface HealthReport {
-  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late. */
+  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late or fails. */
   readonly status: "ok" | "degraded" | "down";
   readonly atMs: number;
   readonly parts: {
@@ -29,12 +30,16 @@ export interface HealthReport {
       readonly latencyMs: number | null;
       readonly reason?: string;
     };
+    /** Where clicks wait for the ledger. `none`: this process keeps no file of them. */
+    readonly spool: SpoolState | { readonly status: "none" };
   } & Readonly<Record<WorkerName, RunPart | { readonly status: "unknown" }>>;
 }
 
 export interface HealthDeps {
   /** Undefined when the process is not configured, which counts as Convex being down. */
   readonly convex: ConvexGateway | undefined;
+  /** Null when this process keeps no spool, or has not answered a click yet. */
+  readonly spool: SpoolState | null;
   readonly nowMs: () => number;
   readonly uptimeSeconds: () => number;
 }
@@ -43,12 +48,14 @@ export interface HealthDeps {
 export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
   const startedAtMs = deps.nowMs();
   const web = { status: "ok", uptimeSeconds: Math.floor(deps.uptimeSeconds()) } as const;
+  const spool = deps.spool ?? ({ status: "none" } as const);
   const down = (reason: string): HealthReport => ({
     status: "down",
     atMs: startedAtMs,
     parts: {
       web,
       convex: { status: "down", latencyMs: null, reason },
+      spool,
       ...eachWorker(() => ({ status: "unknown" as const })),
     },
   });
@@ -65,9 +72,9 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
   const workers = eachWorker((worker) => runPart(answer, worker));
   const isLate = Object.values(workers).some(({ status }) => status === "late");
   return {
-    status: isLate ? "degraded" : "ok",
+    status: isLate || spool.status === "down" ? "degraded" : "ok",
     atMs: startedAtMs,
-    parts: { web, convex: { status: "ok", latencyMs }, ...workers },
+    parts: { web, convex: { status: "ok", latencyMs }, spool, ...workers },
   };
 }
 
