@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { REFRESH_LEASE_MS } from "../../lib/gate/limit-cache.ts";
 import { handleApi } from "../../lib/server/api/router.ts";
 import { BackendError, CALL_TIMEOUT_MS, type ConvexGateway } from "../../lib/server/convex.ts";
 import { CALLER_WAIT_MS_MAX } from "../../lib/server/conflict-retry.ts";
@@ -104,6 +105,22 @@ test("so are the steps of a worker, and reads", async () => {
     ALL_UNAVAILABLE,
   );
 }, 60_000);
+
+test("an admission that reads the limit waits for that no longer than its lease lasts, and then decides", async () => {
+  const answers = [
+    { kind: "refresh_needed", refreshLease: "lease" },
+    { kind: "refresh_pending", retryAfterMs: 50 },
+  ];
+  const convex: ConvexGateway = {
+    query: hang,
+    mutation: () => Promise.resolve((answers.length > 1 ? answers.shift() : answers[0]) as never),
+    action: () => sleep(30_000).then(() => Promise.reject(new BackendError("unreachable", "no answer"))),
+  };
+  deps = { ...deps, convex };
+  const [answer] = await arriving(1, 0, admit);
+  expect(answer).toMatchObject({ status: 503, code: "limit_unknown" });
+  expect(answer?.waitedMs).toBeLessThanOrEqual(REFRESH_LEASE_MS + 2_000);
+});
 
 test("conflicts that take long and then nothing at all: the bound holds", async () => {
   const startedAtMs = Date.now();
