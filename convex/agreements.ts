@@ -4,7 +4,7 @@ import { msOfNs } from "../lib/inbox/event-time";
 import { type EntryRow, pairsThatMove } from "../lib/ledger/corrections";
 import { settlesClosedMeter } from "../lib/ledger/late-usage";
 import { learnSpans, type Told } from "../lib/ledger/learn-agreements";
-import { meterAt, type MeteredAccount } from "../lib/ledger/meter";
+import { meterFinder, type MeteredAccount } from "../lib/ledger/meter";
 import { must } from "../lib/shared/assert";
 import { MINUTE_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
@@ -207,7 +207,7 @@ async function moveFamilies(
     for (const row of [entry, ...corrections]) rows.push(await rowOf(row));
   }
   const nowMs = Date.now();
-  for (const pair of pairsThatMove(rows, (atMs) => meterAt(metered, feature, atMs))) {
+  for (const pair of pairsThatMove(rows, meterFinder(metered, feature))) {
     for (const { key, meter, units, atMs, correctsEntryId } of [pair.out, pair.in]) {
       const input = {
         key,

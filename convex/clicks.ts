@@ -2,7 +2,7 @@ import { v } from "convex/values";
 
 import { classifyClick, type ClickClass, unitsOf } from "../lib/ledger/classify";
 import { type CheckedClick, CLICKS_MAX, checkClick } from "../lib/ledger/click";
-import { FEATURE_CLICKS, meterAt, meterKey, type MeteredAccount } from "../lib/ledger/meter";
+import { FEATURE_CLICKS, meterFinder, meterKey, type MeteredAccount } from "../lib/ledger/meter";
 import { HOUR_MS } from "../lib/shared/durations";
 import type { Doc } from "./_generated/dataModel";
 import type { MutationCtx } from "./_generated/server";
@@ -81,7 +81,8 @@ async function survivorOf(
 
 /** The clicks up to the first one of another meter, so that one transaction touches one meter and one shard. */
 function headOf(metered: MeteredAccount, clicks: readonly CheckedClick[]): CheckedClick[] {
-  const nameOf = ({ atMs }: CheckedClick) => meterKey(meterAt(metered, FEATURE_CLICKS, atMs));
+  const meterOf = meterFinder(metered, FEATURE_CLICKS);
+  const nameOf = ({ atMs }: CheckedClick) => meterKey(meterOf(atMs));
   const first = clicks[0] === undefined ? "" : nameOf(clicks[0]);
   const end = clicks.findIndex((click) => nameOf(click) !== first);
   return clicks.slice(0, end === -1 ? clicks.length : end);

@@ -208,6 +208,7 @@ export const refusals = accountQuery({
         requestedUnits: v.number(),
         refusal: refusalValidator,
         atMs: v.number(),
+        times: v.number(),
       }),
     ),
     cursor: cursorValidator,
@@ -218,8 +219,8 @@ export const refusals = accountQuery({
       .withIndex("by_account", (q) => q.eq("accountId", ctx.principal.accountId))
       .order("desc")
       .paginate({ numItems: LINES_PAGE, cursor });
-    const rows = page.page.map(({ key, kind, requestedUnits, refusal, atMs }) => {
-      return { key, kind, requestedUnits, refusal, atMs };
+    const rows = page.page.map(({ key, kind, requestedUnits, refusal, atMs, times }) => {
+      return { key, kind, requestedUnits, refusal, atMs, times };
     });
     return { rows, cursor: nextCursor(page) };
   },

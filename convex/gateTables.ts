@@ -62,7 +62,8 @@ export const gateTables = {
 
   /**
    * Refused admissions with the numbers at that moment. Written by the gate; removed after 30 days (lib/retention).
-   * A key or a number that was never acceptable is not recorded, nor is more than one rate refusal a window.
+   * A key or a number that was never acceptable is not recorded, nor is more than one rate refusal a window. Past 20 of
+   * an account in a minute one more row counts the rest, with the numbers of the last (lib/gate/refusal-rows.ts).
    */
   refusals: defineTable({
     accountId: v.id("accounts"),
@@ -71,6 +72,8 @@ export const gateTables = {
     requestedUnits: v.number(),
     refusal: refusalValidator,
     atMs: v.number(),
+    ordinal: v.number(),
+    times: v.number(),
   })
     .index("by_account", ["accountId"])
     .index("by_at", ["atMs"]),

@@ -1,5 +1,5 @@
 import { cycleByName } from "../lib/ledger/cycle";
-import { type Meter, meterAt, type MeteredAccount } from "../lib/ledger/meter";
+import { type Meter, meterFinder, type MeteredAccount } from "../lib/ledger/meter";
 import { addToShard, chooseShard } from "../lib/ledger/shard";
 import { must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
@@ -76,8 +76,9 @@ export async function recordNewEntries(
   nowMs: number,
 ): Promise<void> {
   const meters = new Map<string, { meter: Doc<"meters">; units: number; shard: number }>();
+  const meterOf = meterFinder(metered, feature);
   for (const input of inputs) {
-    const wanted = meterAt(metered, feature, input.atMs);
+    const wanted = meterOf(input.atMs);
     const name = `${wanted.agreementId} ${wanted.cycle}`;
     let place = meters.get(name);
     if (place === undefined) {

@@ -1,5 +1,6 @@
 import { EXPIRE_BATCH_MAX } from "../lib/gate/expire";
 import type { HeldRefusal } from "../lib/gate/admit";
+import { decideRefusalRow } from "../lib/gate/refusal-rows";
 import type { AdmissionRequest } from "../lib/gate/request";
 import type { Refusal } from "../lib/gate/types";
 import type { Doc, Id } from "./_generated/dataModel";
@@ -28,8 +29,8 @@ export async function withEarliestLease(
 }
 
 /**
- * Keeps the numbers of a refusal. A flood of one kind cannot fill the disk quickly: rate refusals are kept once a
- * window, and a number or key that no state of the account could accept is not kept at all.
+ * Keeps the numbers of a refusal. A flood cannot fill the disk: past a number of rows a minute the rest is counted in
+ * one, rate refusals are kept once a window, and a number or key that no state of the account could accept not at all.
  */
 export async function recordRefusal(
   ctx: MutationCtx,
@@ -45,5 +46,16 @@ export async function recordRefusal(
     await ctx.db.patch(billing._id, { refusedWindowStartMs: billing.windowStartMs });
   }
   const { key, kind, units: requestedUnits } = request;
-  await ctx.db.insert("refusals", { accountId, key, kind, requestedUnits, refusal, atMs: nowMs });
+  const newest = await ctx.db
+    .query("refusals")
+    .withIndex("by_account", (q) => q.eq("accountId", accountId))
+    .order("desc")
+    .first();
+  const last = { key, kind, requestedUnits, refusal, atMs: nowMs };
+  const row = decideRefusalRow(newest, nowMs);
+  if (row.kind === "gathered" && newest !== null) {
+    await ctx.db.patch(newest._id, { ...last, times: row.times });
+  } else if (row.kind === "own") {
+    await ctx.db.insert("refusals", { accountId, ...last, ordinal: row.ordinal, times: 1 });
+  }
 }

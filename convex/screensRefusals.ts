@@ -15,7 +15,10 @@ const refusedValidator = v.object({
   requestedUnits: v.number(),
   /** With the numbers of that moment, for lib/gate/refusal-text.ts. */
   refusal: refusalValidator,
+  /** Of the last one, when the row stands for several. */
   atMs: v.number(),
+  /** Refusals of that minute that the row stands for; the numbers are of the last. */
+  times: v.number(),
 });
 export type RefusedView = Infer<typeof refusedValidator>;
 
@@ -30,8 +33,8 @@ export const recent = accountQuery({
       .withIndex("by_account", (q) => q.eq("accountId", ctx.principal.accountId))
       .order("desc")
       .paginate({ numItems: PAGE, cursor });
-    const refused = page.page.map(({ _id: id, key, kind, requestedUnits, refusal, atMs }) => {
-      return { id, key, kind, requestedUnits, refusal, atMs };
+    const refused = page.page.map(({ _id: id, key, kind, requestedUnits, refusal, atMs, times }) => {
+      return { id, key, kind, requestedUnits, refusal, atMs, times };
     });
     return { refused, cursor: nextCursor(page) };
   },

@@ -13,7 +13,7 @@ export const dynamic = "force-dynamic";
 
 const HEADLINES = {
   ok: { text: "Everything runs", tone: "text-good" },
-  degraded: { text: "It runs, and a background part is behind", tone: "text-warn" },
+  degraded: { text: "It runs, and a background part is late or fails", tone: "text-warn" },
   down: { text: "The database does not answer", tone: "text-bad" },
 } as const;
 

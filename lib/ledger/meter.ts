@@ -1,4 +1,4 @@
-import { cycleAt } from "./cycle.ts";
+import { type Cycle, cycleAt } from "./cycle.ts";
 
 /** The metered feature of short links. The other one, `tokens`, is the gate's. */
 export const FEATURE_CLICKS = "clicks";
@@ -49,11 +49,16 @@ export function agreementAt(agreements: readonly AgreementSpan[], atMs: number):
 
 /** The meter that an entry of this instant belongs to. Throws RangeError for an instant outside the span of dates. */
 export function meterAt(account: MeteredAccount, feature: string, atMs: number): Meter {
-  return {
-    accountId: account.accountId,
-    agreementId: agreementAt(account.agreements, atMs),
-    feature,
-    cycle: cycleAt(account.anchorMs, atMs).name,
+  return meterFinder(account, feature)(atMs);
+}
+
+/** `meterAt` for many instants. Those of one batch mostly share a cycle, and finding it is most of the work. */
+export function meterFinder(account: MeteredAccount, feature: string): (atMs: number) => Meter {
+  const { accountId, agreements, anchorMs } = account;
+  let cycle: Cycle | null = null;
+  return (atMs) => {
+    if (cycle === null || !(atMs >= cycle.startMs && atMs < cycle.endMs)) cycle = cycleAt(anchorMs, atMs);
+    return { accountId, agreementId: agreementAt(agreements, atMs), feature, cycle: cycle.name };
   };
 }
 

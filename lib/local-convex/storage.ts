@@ -8,6 +8,7 @@
  */
 import { chmodSync, closeSync, existsSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
+import { closeDatabaseToOthers, PRIVATE_FILE_MODE } from "../shared/private-files.ts";
 import { StorageError } from "./errors.ts";
 import { Trees } from "./trees.ts";
 
@@ -79,6 +80,7 @@ export class Storage {
     try {
       if (!existsSync(file) || statSync(file).size === 0) createFile(file);
       else checkFile(file);
+      closeDatabaseToOthers(file);
       db = new Database(file, { timeout: 0, fileMustExist: true });
       db.pragma("locking_mode = EXCLUSIVE");
       db.pragma("journal_mode = WAL");
@@ -267,6 +269,8 @@ function latin1Keys(rows: unknown[]): Row[] {
 function createFile(file: string): void {
   const draft = `${file}.new`;
   rmSync(draft, { force: true });
+  // SQLite makes its log as open as the file is.
+  closeSync(openSync(draft, "wx", PRIVATE_FILE_MODE));
   const db = new Database(draft);
   try {
     db.exec(`

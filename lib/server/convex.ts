@@ -4,7 +4,12 @@ import { createBackendFetch, NoAnswerError } from "./backend-fetch.ts";
 import type { Answered, PublicFunction, Sent } from "./convex-functions.ts";
 
 /** Longest wait for a query or mutation: well over the second that conflict retries of the backend may take. */
-export const CALL_TIMEOUT_MS = 10_000;
+export const CALL_TIMEOUT_MS = 5_000;
+/**
+ * A call that has waited this long for its turn is not sent any more: with the timeout of what it waits for, or its
+ * own, it has its answer within `QUEUE_WAIT_MS_MAX + CALL_TIMEOUT_MS`, also when the backend answers nobody.
+ */
+export const QUEUE_WAIT_MS_MAX = 2_000;
 /** Actions talk to the outside world and sweep in batches. */
 const ACTION_TIMEOUT_MS = 30_000;
 
@@ -12,7 +17,8 @@ const ACTION_TIMEOUT_MS = 30_000;
  * Why a call gave no value.
  * `conflict`: the backend gave up on it before a commit, so repeating it is safe. · `refused`: the function threw a
  * ConvexError, `refusedCode` is its code. · `failed`: it threw anything else; nothing was committed.
- * · `contract`: it was called with arguments it does not take, a fault of ours. · `unreachable`: no answer; whether it was committed is not known.
+ * · `contract`: it was called with arguments it does not take, a fault of ours. · `unreachable`: no answer; whether it was
+ * committed is not known, unless the message says that it was not sent.
  */
 export type BackendFault = "conflict" | "refused" | "failed" | "contract" | "unreachable";
 

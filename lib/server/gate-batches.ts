@@ -1,6 +1,6 @@
 import { getFunctionName } from "convex/server";
 import { GATE_BATCH_MAX } from "../gate/batch.ts";
-import { BackendError, CALL_TIMEOUT_MS, type Caller, type ConvexGateway } from "./convex.ts";
+import { BackendError, QUEUE_WAIT_MS_MAX, type Caller, type ConvexGateway } from "./convex.ts";
 import { convexApi, type Answered, type PublicFunction, type Sent } from "./convex-functions.ts";
 import { processValue } from "./process-value.ts";
 
@@ -57,7 +57,7 @@ export function gatherGateCalls(gateway: ConvexGateway, nowMs: () => number): Co
     const waiting: Waiting[] = [];
     waitingByKey.set(keyHash, waiting);
     await first().catch(ignore);
-    while (waiting.length > 0) await sendBatch(gateway, keyHash, takeBatch(waiting, nowMs()));
+    while (waiting.length > 0) await sendBatch(gateway, keyHash, takeBatch(waiting, nowMs()), nowMs);
     waitingByKey.delete(keyHash);
   };
 
@@ -75,7 +75,7 @@ export function gatherGateCalls(gateway: ConvexGateway, nowMs: () => number): Co
         void run(caller.keyHash, () => answer);
         return answer;
       }
-      if (waiting.length >= WAITING_MAX) return Promise.reject(tooMany(`${WAITING_MAX} calls wait`));
+      if (waiting.length >= WAITING_MAX) return Promise.reject(tooMany());
       return new Promise<Answered<F>>((resolve, reject) => {
         const call = { call: name, ...args } as unknown as GateCall;
         waiting.push({ call, sinceMs: nowMs(), send, resolve, reject });
@@ -86,19 +86,37 @@ export function gatherGateCalls(gateway: ConvexGateway, nowMs: () => number): Co
 
 /**
  * The calls of the next transaction. Admissions come last: what others give back they may have, and next to each other
- * they read and write their common rows once.
+ * they read and write their common rows once. Whoever has waited too long hears so now, however many wait: with a
+ * backend that hangs, the next transaction would take as long as the one before it.
  */
 function takeBatch(waiting: Waiting[], nowMs: number): Waiting[] {
-  const batch = waiting.splice(0, GATE_BATCH_MAX).filter((each) => {
-    const isLate = nowMs - each.sinceMs > CALL_TIMEOUT_MS;
-    if (isLate) each.reject(tooMany(`not sent in ${CALL_TIMEOUT_MS} ms`));
-    return !isLate;
-  });
+  const inTime = withoutLate(waiting.splice(0), nowMs);
+  const batch = inTime.splice(0, GATE_BATCH_MAX);
+  waiting.push(...inTime);
   return batch.toSorted((a, b) => Number(a.call.call === "admit") - Number(b.call.call === "admit"));
 }
 
+/** Those that may still be sent. The others are told that they were not: nothing is known of a backend this slow. */
+function withoutLate(calls: readonly Waiting[], nowMs: number): Waiting[] {
+  return calls.filter((each) => {
+    const isLate = nowMs - each.sinceMs > QUEUE_WAIT_MS_MAX;
+    if (isLate) {
+      batchCounts().turnedAway += 1;
+      each.reject(
+        new BackendError("unreachable", `not sent: its turn did not come in ${QUEUE_WAIT_MS_MAX} ms`),
+      );
+    }
+    return !isLate;
+  });
+}
+
 /** Settles every call of the batch. Never rejects. */
-async function sendBatch(gateway: ConvexGateway, keyHash: string, batch: readonly Waiting[]): Promise<void> {
+async function sendBatch(
+  gateway: ConvexGateway,
+  keyHash: string,
+  batch: readonly Waiting[],
+  nowMs: () => number,
+): Promise<void> {
   if (batch.length <= 1) return await sendAlone(batch);
   try {
     const calls = batch.map(({ call }) => call);
@@ -110,7 +128,9 @@ async function sendBatch(gateway: ConvexGateway, keyHash: string, batch: readonl
   } catch (error) {
     const fault = error instanceof BackendError ? error.fault : undefined;
     // Nothing was committed and one call may be the cause: each finds out for itself.
-    if (fault === "refused" || fault === "failed" || fault === "contract") return await sendAlone(batch);
+    if (fault === "refused" || fault === "failed" || fault === "contract") {
+      return await sendAlone(withoutLate(batch, nowMs()));
+    }
     for (const each of batch) each.reject(error);
   }
 }
@@ -121,9 +141,9 @@ async function sendAlone(batch: readonly Waiting[]): Promise<void> {
 }
 
 /** A call that was not sent has changed nothing: like a conflict, it may be repeated. */
-function tooMany(why: string): BackendError {
+function tooMany(): BackendError {
   batchCounts().turnedAway += 1;
-  return new BackendError("conflict", `too many calls of one key: ${why}`);
+  return new BackendError("conflict", `too many calls of one key: ${WAITING_MAX} calls wait`);
 }
 
 const ignore = (): void => undefined;

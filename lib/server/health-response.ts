@@ -2,6 +2,7 @@ import { jsonResponse } from "./api/answers.ts";
 import { checkHealth, type HealthReport } from "./health.ts";
 import type { PlainResponse } from "./http.ts";
 import { processClock } from "./process-clock.ts";
+import { openRedirects } from "./redirect-deps.ts";
 import { ConfigurationError, processDeps } from "./process-deps.ts";
 import type { ConvexGateway } from "./convex.ts";
 
@@ -9,6 +10,7 @@ import type { ConvexGateway } from "./convex.ts";
 export async function currentHealth(): Promise<HealthReport> {
   return await checkHealth({
     convex: configuredGateway(),
+    spool: openRedirects()?.spoolState() ?? null,
     nowMs: () => processClock().nowMs(),
     elapsedMs: () => performance.now(),
     uptimeSeconds: () => process.uptime(),

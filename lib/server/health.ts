@@ -7,6 +7,7 @@ import {
   workerState,
 } from "../shared/periodic-workers.ts";
 import { convexApi, type Answered } from "./convex-functions.ts";
+import type { SpoolState } from "./redirect/spool.ts";
 import { BackendError, type ConvexGateway } from "./convex.ts";
 
 type HealthAnswer = Answered<typeof convexApi.health.get>;
@@ -20,7 +21,7 @@ interface RunPart {
 }
 
 export interface HealthReport {
-  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late or failed. */
+  /** `down`: a part that requests need cannot be reached. `degraded`: requests work, a background part is late or fails. */
   readonly status: "ok" | "degraded" | "down";
   /** By the clock of the times in `parts`. */
   readonly atMs: number;
@@ -31,12 +32,16 @@ export interface HealthReport {
       readonly latencyMs: number | null;
       readonly reason?: string;
     };
+    /** Where clicks wait for the ledger. `none`: this process keeps no file of them. */
+    readonly spool: SpoolState | { readonly status: "none" };
   } & Readonly<Record<WorkerName, RunPart | { readonly status: "unknown" }>>;
 }
 
 export interface HealthDeps {
   /** Undefined when the process is not configured, which counts as Convex being down. */
   readonly convex: ConvexGateway | undefined;
+  /** Null when this process keeps no spool, or has not answered a click yet. */
+  readonly spool: SpoolState | null;
   /** The time of day, for an answer without a backend, whose own time is told otherwise. */
   readonly nowMs: () => number;
   /** A stopwatch. */
@@ -48,12 +53,14 @@ export interface HealthDeps {
 export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
   const startedMs = deps.elapsedMs();
   const web = { status: "ok", uptimeSeconds: Math.floor(deps.uptimeSeconds()) } as const;
+  const spool = deps.spool ?? ({ status: "none" } as const);
   const down = (reason: string): HealthReport => ({
     status: "down",
     atMs: deps.nowMs(),
     parts: {
       web,
       convex: { status: "down", latencyMs: null, reason },
+      spool,
       ...eachWorker(() => ({ status: "unknown" as const })),
     },
   });
@@ -70,9 +77,9 @@ export async function checkHealth(deps: HealthDeps): Promise<HealthReport> {
   const workers = eachWorker((worker) => runPart(answer, worker));
   const isDegraded = Object.values(workers).some(({ status }) => isTroubled(status));
   return {
-    status: isDegraded ? "degraded" : "ok",
+    status: isDegraded || spool.status === "down" ? "degraded" : "ok",
     atMs: answer.nowMs,
-    parts: { web, convex: { status: "ok", latencyMs }, ...workers },
+    parts: { web, convex: { status: "ok", latencyMs }, spool, ...workers },
   };
 }
 

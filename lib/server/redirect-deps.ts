@@ -46,6 +46,7 @@ function redirectSettings(env: NodeJS.ProcessEnv): RedirectsOptions {
     },
     spool: folder === "" ? null : { folder, fsync: HOLDFAST_SPOOL_FSYNC === "1" },
     nowMs: () => clock.nowMs(),
+    elapsedMs: () => performance.now(),
     after,
     random: Math.random,
     newKey: clickKeys(randomFillSync),

@@ -112,8 +112,10 @@ export class Server {
         return await attempt();
       } catch (thrown) {
         const error = thrown instanceof WireFault ? thrown.original : thrown;
-        const isLost = error instanceof Lost;
-        const isBusy = isConflict(error) || (error instanceof BackendError && error.fault === "conflict");
+        const fault = error instanceof BackendError ? error.fault : undefined;
+        // A call whose turn never came was not sent; its caller asks again as if its answer had been lost.
+        const isLost = error instanceof Lost || fault === "unreachable";
+        const isBusy = isConflict(error) || fault === "conflict";
         if (!isLost && !isBusy) throw error;
         if (!isLost) conflicts += 1;
         const waitMs = isLost

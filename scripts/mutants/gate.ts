@@ -55,6 +55,22 @@ export const GATE = mutantsOf("gate", [
     ADMIT,
   ],
   [
+    "refusals-not-gathered",
+    "lib/gate/refusal-rows.ts",
+    "newest.ordinal > REFUSALS_PER_MINUTE_MAX",
+    "newest.ordinal > REFUSALS_PER_MINUTE_MAX * 1_000",
+    "a flood of refusals is counted in one row",
+    ["gate/refusal-rows.test.ts", "convex/screens-refusals.test.ts"],
+  ],
+  [
+    "late-call-sent",
+    "lib/server/gate-batches.ts",
+    "nowMs - each.sinceMs > QUEUE_WAIT_MS_MAX",
+    "nowMs - each.sinceMs > QUEUE_WAIT_MS_MAX * 100",
+    "a call whose turn comes too late is not sent",
+    ["server/hung-engine.test.ts", "server/gate-batches.test.ts"],
+  ],
+  [
     "retry-key-not-remembered",
     "convex/admission.ts",
     "  if (existing !== null) {",

@@ -16,6 +16,22 @@ export const LEDGER = mutantsOf("ledger", [
     CLICKS,
   ],
   [
+    "unkept-click-answered",
+    "lib/server/redirect/handler.ts",
+    "return isKept ? answer : PAGES.notRecorded;",
+    "return answer;",
+    "a click that nothing has kept is not followed",
+    ["server/redirect/handler.test.ts"],
+  ],
+  [
+    "withdrawn-click-sent",
+    "lib/server/redirect/click-writer.ts",
+    "    lanes.withdraw(queued);",
+    "",
+    "a click that was turned away is not counted later",
+    ["server/redirect/spool.test.ts"],
+  ],
+  [
     "key-checked-after-write",
     "convex/ledger.ts",
     [

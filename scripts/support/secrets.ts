@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { closeToOthers } from "../../lib/shared/private-files.ts";
 import { CliError } from "./cli.mjs";
+import { errorCode, reasonOf } from "./data-dir.ts";
 
 /** The secrets of an installation, made at its first start and kept in files only their owner can read. */
 export interface Secrets {
@@ -47,16 +49,6 @@ const KINDE_CLIENT_SECRET = hexSecret("kinde-client-secret");
 const KINDE_M2M_SECRET = hexSecret("kinde-m2m-secret");
 const KINDE_CONTROL_KEY = hexSecret("kinde-control-key");
 
-/** Creates the data directory, closed to other users. Throws CliError when something else is in its place. */
-export function openDataDir(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    if (!statSync(dataDir).isDirectory()) throw new Error("not a directory");
-  } catch (cause) {
-    throw new CliError(`the data directory ${dataDir} cannot be used (${reasonOf(cause)})`, { cause });
-  }
-}
-
 /** The secrets of a data directory, made when there are none. Throws CliError for a file that is not a secret. */
 export function openSecrets(dataDir: string): Secrets {
   return {
@@ -83,6 +75,7 @@ function openSecret(dataDir: string, kind: SecretKind): string {
       `the secret file ${path} is ${text === "" ? "empty" : "malformed"}; restore it, or delete it to have a new one made`,
     );
   }
+  // A copy from a backup may have come back readable for all.
   closeToOthers(path);
   return text;
 }
@@ -100,17 +93,4 @@ function createSecret(path: string, kind: SecretKind): string {
     rmSync(aside, { force: true });
   }
   return secret;
-}
-
-/** A copy from a backup may have come back readable for all. */
-function closeToOthers(path: string): void {
-  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
-}
-
-function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
-}
-
-function reasonOf(error: unknown): string {
-  return errorCode(error) ?? (error instanceof Error ? error.message : String(error));
 }

@@ -1,6 +1,7 @@
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatClockState, startingState, type ClockState } from "../../lib/shared/clock.ts";
+import { PRIVATE_FILE_MODE } from "../../lib/shared/private-files.ts";
 import { CliError } from "./cli.mjs";
 
 export function clockFile(dataDir: string): string {
@@ -27,6 +28,6 @@ export function prepareClock(dataDir: string, testClock: boolean, realMs: number
 /** Replaces the clock file as a whole: a reader sees the old clock or the new one. */
 export function replaceClock(path: string, state: ClockState): void {
   const aside = `${path}.${process.pid}.new`;
-  writeFileSync(aside, formatClockState(state), { flush: true });
+  writeFileSync(aside, formatClockState(state), { flush: true, mode: PRIVATE_FILE_MODE });
   renameSync(aside, path);
 }

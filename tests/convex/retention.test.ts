@@ -120,7 +120,8 @@ describe("rows that are for looking back at", () => {
   test("more than one run takes are removed by runs that follow at once, in batches that a transaction can bear", async () => {
     const { accountId } = await createTenant(backend);
     const refusal = { code: "rate_limited", retryAfterMs: 1, limitPerMinute: 1 };
-    const row = { accountId, key: "k", kind: "", requestedUnits: 1, refusal, atMs: START_MS };
+    const numbers = { requestedUnits: 1, refusal, atMs: START_MS, ordinal: 1, times: 1 };
+    const row = { accountId, key: "k", kind: "", ...numbers };
     for (let batch = 0; batch < 16; batch += 1) await plant("refusals", row, 2_000);
     await sleepUntil(START_MS + RETENTION.refusals.keptMs + 1);
     await settle(backend);

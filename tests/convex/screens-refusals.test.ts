@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { RefusedView } from "../../convex/screensRefusals";
-import { type Backend, createBackend } from "../helpers/backend.ts";
+import { type Backend, createBackend, type StoredRow } from "../helpers/backend.ts";
+import { REFUSALS_PER_MINUTE_MAX } from "../../lib/gate/refusal-rows.ts";
 import { createTenant, operatorOf, type Tenant } from "../helpers/tenant.ts";
 
 interface Page {
@@ -42,6 +43,7 @@ test("a refused job is there with what it asked for and the same reason as the a
       requestedUnits: 5_000,
       refusal: answer.refusal,
       atMs: backend.nowMs(),
+      times: 1,
     },
   ]);
   expect(refused[0]?.refusal.code).toBe("limit_reached");
@@ -51,7 +53,7 @@ test("newest first, in pages that give each once", async () => {
   const keys = Array.from({ length: 2 * PAGE + 3 }, (_none, index) => `k${index}`);
   for (const key of keys) {
     await refuse(key);
-    await backend.advanceMs(1_000);
+    await backend.advanceMs(5_000);
   }
   const found: string[] = [];
   const sizes: number[] = [];
@@ -64,6 +66,28 @@ test("newest first, in pages that give each once", async () => {
   } while (cursor !== null);
   expect(found).toEqual(keys.toReversed());
   expect(sizes).toEqual([PAGE, PAGE, 3]);
+});
+
+test("a flood becomes 21 rows a minute; the last counts what has no row of its own, with the numbers of the last", async () => {
+  await backend.advanceMs(60_000 - (backend.nowMs() % 60_000));
+  for (let index = 1; index <= 300; index += 1) await refuse(`k${index}`, { units: 5_000 + index });
+  const rows = await backend.readAll<StoredRow & { times: number }>("refusals");
+  expect(rows).toHaveLength(REFUSALS_PER_MINUTE_MAX + 1);
+  expect(rows.reduce((sum, { times }) => sum + times, 0)).toBe(300);
+  expect((await read(null)).refused.slice(0, 2)).toMatchObject([
+    { key: "k300", requestedUnits: 5_300, times: 280 },
+    { key: "k20", requestedUnits: 5_020, times: 1 },
+  ]);
+  await backend.advanceMs(60_000);
+  await refuse("next");
+  expect((await read(null)).refused[0]).toMatchObject({ key: "next", times: 1 });
+}, 60_000);
+
+test("one account's flood takes nothing from another", async () => {
+  for (let index = 0; index < 25; index += 1) await refuse(`k${index}`);
+  const other = await createTenant(backend, { limitUnits: 1_000 });
+  expect(await other.admit({ key: "a", units: 5_000 })).toMatchObject({ kind: "refused" });
+  expect((await read(null, other)).refused).toMatchObject([{ key: "a", times: 1 }]);
 });
 
 test("jobs that started are not among them, nor are the refusals of another account", async () => {

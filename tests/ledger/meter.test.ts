@@ -9,6 +9,7 @@ import {
   agreementAt,
   FEATURE_CLICKS,
   meterAt,
+  meterFinder,
   meterKey,
   type AgreementSpan,
   type Meter,
@@ -59,6 +60,27 @@ describe("the meter of an instant", () => {
       cycle: "2026-10",
     });
     expect(meterAt(account, FEATURE_CLICKS, borderMs).cycle).toBe("2026-11");
+  });
+
+  test("many instants in any order find the meters that each finds alone, also at borders and in ended agreements", () => {
+    const account = {
+      accountId: "acc",
+      anchorMs: at("2026-01-31T10:00:00Z"),
+      agreements: [
+        span("a", at("2026-02-01T00:00:00Z"), at("2026-02-28T10:00:00Z")),
+        span("b", at("2026-03-05T00:00:00Z")),
+      ],
+    };
+    const borders = ["2026-01-31T10:00:00Z", "2026-02-28T10:00:00Z", "2026-03-31T10:00:00Z"].map(at);
+    const random = seededRandom(7);
+    const instants = Array.from({ length: 300 }, () => {
+      const borderMs = borders[Math.floor(random() * borders.length)]!;
+      return borderMs + Math.floor(random() * 5) - 2 + (random() < 0.2 ? 9 * 86_400_000 : 0);
+    });
+    const find = meterFinder(account, FEATURE_CLICKS);
+    expect(instants.map(find)).toEqual(instants.map((atMs) => meterAt(account, FEATURE_CLICKS, atMs)));
+    expect(new Set(instants.map((atMs) => find(atMs).cycle)).size).toBe(4);
+    expect(() => find(Number.NaN)).toThrow(RangeError);
   });
 
   test("keys are equal for equal meters only, whatever the ids contain", () => {

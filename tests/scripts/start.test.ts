@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fileClock, formatClockState, startingState } from "../../lib/shared/clock.ts";
 import { takeLock } from "../../lib/shared/file-lock.ts";
 import { freePort } from "../../scripts/support/ports.ts";
-import { openDataDir } from "../../scripts/support/secrets.ts";
+import { openDataDir } from "../../scripts/support/data-dir.ts";
 import { clockFile, prepareClock } from "../../scripts/support/test-clock.ts";
 import { runScript } from "./run-script.ts";
 

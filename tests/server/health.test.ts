@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { formatClockState } from "../../lib/shared/clock.ts";
+import { checkHealth } from "../../lib/server/health.ts";
 import { healthResponse } from "../../lib/server/health-response.ts";
 import { toResponse } from "../../lib/server/http.ts";
 import { SERVER_SECRET, apiHarness } from "./helpers/api.ts";
@@ -101,6 +102,18 @@ describe("the health check", () => {
       expect(json.parts[name].status).toBe(status);
       expect(json.status).toBe(overall);
     }
+  });
+
+  test("is degraded, and names what the system said, when clicks cannot be appended to the spool", async () => {
+    api.convex.on("health:get", { value: { nowMs: NOW_MS, runs: [] } });
+    const deps = { convex: api.deps.convex, nowMs: () => NOW_MS, elapsedMs: () => 0, uptimeSeconds: () => 1 };
+    const broken = await checkHealth({ ...deps, spool: { status: "down", code: "ENOSPC" } });
+    expect(broken).toMatchObject({
+      status: "degraded",
+      parts: { spool: { status: "down", code: "ENOSPC" } },
+    });
+    const whole = await checkHealth({ ...deps, spool: { status: "ok" } });
+    expect(whole).toMatchObject({ status: "ok", parts: { spool: { status: "ok" } } });
   });
 
   test("is 503 when Convex does not answer, without saying where it is", async () => {

@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<RefusedView>[] = [
   },
   { name: "When", cell: ({ atMs }) => <Instant ms={atMs} /> },
   { name: "Asked for", isNumber: true, cell: ({ requestedUnits }) => formatUnits(requestedUnits) },
-  { name: "Why", cell: ({ refusal }) => <Why refusal={refusal} /> },
+  { name: "Why", cell: ({ refusal, times }) => <Why refusal={refusal} times={times} /> },
 ];
 
 /** Jobs that did not start, newest first, live. Not there for who was never refused one. */
@@ -61,12 +61,17 @@ export function RefusedJobs() {
 }
 
 /** The words of the answer, without what to do next: that was for then. */
-function Why({ refusal }: Pick<RefusedView, "refusal">) {
+function Why({ refusal, times }: Pick<RefusedView, "refusal" | "times">) {
   const { title, detail } = refusalText(refusal, formatInstant);
   return (
     <>
       <span className="block font-medium">{title}</span>
       <span className="block text-xs text-pretty text-muted">{detail}</span>
+      {times > 1 && (
+        <span className="block text-xs text-pretty text-muted">
+          {formatUnits(times)} jobs were refused in this minute beside those listed. This is the last of them.
+        </span>
+      )}
     </>
   );
 }

@@ -2,8 +2,9 @@
  * The one door to the emulator's SQLite file. It knows the tables and how to run statements, not what they mean.
  * A commit is on disk before the answer goes out, so what was answered is still there after a kill.
  */
-import { chmodSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
+import { closeDatabaseToOthers, PRIVATE_FILE_MODE } from "../../shared/private-files.ts";
 
 /** "KEMU": a file of another program is never written to. */
 const APPLICATION_ID = 0x4b454d55;
@@ -78,6 +79,7 @@ export class Storage {
   static open(file: string): Storage {
     let db: Database.Database | null = null;
     try {
+      closeSync(openSync(file, "a", PRIVATE_FILE_MODE));
       db = new Database(file, { timeout: 0 });
       db.pragma("locking_mode = EXCLUSIVE");
       db.exec("BEGIN IMMEDIATE");
@@ -90,10 +92,10 @@ export class Storage {
         db.pragma(`user_version = ${FORMAT_VERSION}`);
       }
       db.exec("COMMIT");
+      // It holds the signing key; its log becomes as open as it is.
+      closeDatabaseToOthers(file);
       db.pragma("journal_mode = WAL");
       db.pragma("synchronous = FULL");
-      // It holds the signing key.
-      chmodSync(file, 0o600);
       return new Storage(db);
     } catch (error) {
       db?.close();

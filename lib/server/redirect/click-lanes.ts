@@ -18,6 +18,8 @@ export interface QueuedClick {
   readonly isUrgent: boolean;
   /** Called once when it needs no memory any more. */
   readonly settle: (() => void) | null;
+  /** Its answer went out as a refusal: it is not sent, or not again. */
+  isWithdrawn?: boolean;
 }
 
 export interface LanesOptions {
@@ -37,7 +39,7 @@ export interface LanesOptions {
 /** The clicks of one link. At most one batch of a lane is under way, so that batches of a link never collide. */
 interface Lane {
   readonly key: string;
-  readonly queue: QueuedClick[];
+  queue: QueuedClick[];
   state: "waiting" | "ready" | "sending";
   cancelTimer: (() => void) | null;
   failures: number;
@@ -81,6 +83,21 @@ export class ClickLanes {
     }
     lane.queue.push(queued);
     if (lane.state === "waiting" && lane.failures === 0) this.#schedule(lane, queued.isUrgent);
+  }
+
+  /**
+   * Takes a click back that nobody was redirected for. One whose batch is on its way may still be written; it is not
+   * sent again.
+   */
+  withdraw(queued: QueuedClick): void {
+    queued.isWithdrawn = true;
+    const lane = this.#lanes.get(queued.click.linkId);
+    if (!lane || lane.state === "sending") return;
+    this.#dropWithdrawn(lane);
+    if (lane.queue.length > 0) return;
+    lane.cancelTimer?.();
+    this.#ready.delete(lane);
+    this.#forget(lane);
   }
 
   /** When the oldest click that is not written happened; null when there is none. */
@@ -150,8 +167,20 @@ export class ClickLanes {
     }
     this.#inFlight -= 1;
     lane.state = "waiting";
+    this.#dropWithdrawn(lane);
     this.#next(lane);
     this.#pump();
+  }
+
+  #dropWithdrawn(lane: Lane): void {
+    if (lane.queue.some(({ isWithdrawn }) => isWithdrawn)) {
+      lane.queue = lane.queue.filter(({ isWithdrawn }) => !isWithdrawn);
+    }
+  }
+
+  #forget(lane: Lane): void {
+    this.#lanes.delete(lane.key);
+    if (this.#lanes.size === 0) this.#onEmpty?.();
   }
 
   /** How many clicks at the head of the batch are done with. Throws when it has to be tried again. */
@@ -195,11 +224,7 @@ export class ClickLanes {
   }
 
   #next(lane: Lane): void {
-    if (lane.queue.length === 0) {
-      this.#lanes.delete(lane.key);
-      if (this.#lanes.size === 0) this.#onEmpty?.();
-      return;
-    }
+    if (lane.queue.length === 0) return this.#forget(lane);
     if (this.#isStopped) return;
     if (lane.failures === 0) {
       const isUrgent = lane.queue.slice(0, lane.batchMax).some((queued) => queued.isUrgent);

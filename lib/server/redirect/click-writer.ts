@@ -22,6 +22,11 @@ export interface ClickWriterOptions {
   readonly write: WriteClicks;
   /** Null where there is no disk: every click is then written before its answer, or under `waitUntil`. */
   readonly spool: Spool | null;
+  /**
+   * Whether a click may be answered that neither a file nor the ledger has. Only where no disk was promised: with one,
+   * an answered click is counted, and an answer that cannot keep this is not given.
+   */
+  readonly maySpeculate: boolean;
   /** Keeps a serverless instance running after its answer until the promise settles. Used when there is no spool. */
   readonly waitUntil?: (work: Promise<void>) => void;
   readonly after: After;
@@ -44,6 +49,8 @@ export interface ClickMetrics {
   readonly refused: number;
   /** Clicks that were answered and given up: no memory or no time was left for them, and no spool had them. */
   readonly lost: number;
+  /** Clicks that were not followed: neither the spool nor the ledger took them in time. */
+  readonly turnedAway: number;
   readonly queued: number;
   readonly queuedBytes: number;
   readonly inFlight: number;
@@ -57,8 +64,11 @@ export interface ClickMetrics {
 }
 
 export interface ClickWriter {
-  /** Resolves when the click is as safe as it can be made before the answer. Never rejects. */
-  record(click: Click): Promise<void>;
+  /**
+   * Resolves when the click is as safe as it can be made before the answer; false when that is not safe enough for an
+   * answer, and the click is given up. Never rejects.
+   */
+  record(click: Click): Promise<boolean>;
   metrics(): ClickMetrics;
   /**
    * Call it when no request is under way any more. Resolves when every click is written or in the spool for the next
@@ -72,10 +82,11 @@ export function createClickWriter(options: ClickWriterOptions): ClickWriter {
   const { spool, after, log } = options;
   const queuedMax = options.queuedMax ?? QUEUED_MAX;
   const queuedBytesMax = options.queuedBytesMax ?? QUEUED_BYTES_MAX;
-  const counts = { recorded: 0, written: 0, refused: 0, lost: 0, queued: 0, queuedBytes: 0 };
+  const counts = { recorded: 0, written: 0, refused: 0, lost: 0, turnedAway: 0, queued: 0, queuedBytes: 0 };
   /** Of the queued: those that no spool file has. */
   let unspooled = 0;
   let isLosing = false;
+  let isTurningAway = false;
   let isLoading = false;
   let isClosed = false;
 
@@ -96,10 +107,10 @@ export function createClickWriter(options: ClickWriterOptions): ClickWriter {
   }
   loadCold();
 
-  async function record(click: Click): Promise<void> {
+  async function record(click: Click): Promise<boolean> {
     counts.recorded += 1;
     const bytes = clickBytes(click);
-    if (isClosed) return lose(1, "closed");
+    if (isClosed) return giveUp("closed");
     if (spool !== null) {
       // As long as files wait to be loaded, new clicks line up behind them.
       const keepsCopy = hasRoom(bytes) && !spool.hasCold;
@@ -109,35 +120,61 @@ export function createClickWriter(options: ClickWriterOptions): ClickWriter {
         const { segment } = outcome;
         if (keepsCopy) lanes.add({ click, bytes, segment, isUrgent: false, settle: null });
         else loadCold();
-        return;
+        return true;
       }
       if (keepsCopy) reserve(-1, -bytes);
     }
-    await writeDirectly(click, bytes);
+    return await writeDirectly(click, bytes);
   }
 
-  /** A full memory loses the click rather than the redirect: the visitor has nothing to do with our outage. */
-  async function writeDirectly(click: Click, bytes: number): Promise<void> {
-    if (!hasRoom(bytes)) return lose(1, "memory_full");
+  async function writeDirectly(click: Click, bytes: number): Promise<boolean> {
+    if (!hasRoom(bytes)) return giveUp("memory_full");
     reserve(1, bytes);
     unspooled += 1;
+    let queued: QueuedClick | undefined;
     const done = new Promise<void>((settle) => {
-      lanes.add({ click, bytes, segment: null, isUrgent: true, settle });
+      queued = { click, bytes, segment: null, isUrgent: true, settle };
+      lanes.add(queued);
     });
-    if (options.waitUntil) options.waitUntil(done);
-    else await within(done, DIRECT_WAIT_MS, after);
+    if (options.waitUntil && options.maySpeculate) {
+      options.waitUntil(done);
+      return true;
+    }
+    const outcome = await within(done, DIRECT_WAIT_MS, after);
+    if (outcome !== "late" || options.maySpeculate || queued === undefined) return true;
+    reserve(-1, -bytes);
+    unspooled -= 1;
+    lanes.withdraw(queued);
+    return giveUp("not_written");
+  }
+
+  /**
+   * Without a disk the click is lost rather than the redirect: the visitor has nothing to do with our outage. Where
+   * there should be one, a redirect that nobody counts would be usage that the books miss.
+   */
+  function giveUp(reason: string): boolean {
+    if (options.maySpeculate) {
+      lose(1, reason);
+      return true;
+    }
+    counts.turnedAway += 1;
+    if (!isTurningAway) log({ event: "clicks_turned_away", reason, turnedAway: counts.turnedAway });
+    isTurningAway = true;
+    return false;
   }
 
   function settled(clicks: readonly QueuedClick[], how: "written" | "refused"): void {
     if (how === "refused") spool?.setRefusedAside(clicks.map(({ click }) => click));
     counts[how] += clicks.length;
-    for (const { bytes, segment, settle } of clicks) {
+    for (const { bytes, segment, settle, isWithdrawn } of clicks) {
+      if (isWithdrawn) continue;
       reserve(-1, -bytes);
       if (segment) spool?.acknowledge(segment, 1);
       else unspooled -= 1;
       settle?.();
     }
     isLosing = false;
+    isTurningAway = false;
     loadCold();
   }
 

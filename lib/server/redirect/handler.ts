@@ -22,8 +22,8 @@ export interface RedirectDeps {
   /** The target rule, asked again at the redirect: a link stored before a rule was tightened does not pass. */
   readonly isAllowedTarget: (location: string) => boolean;
   readonly classify: (request: RedirectRequest) => RequestFacts;
-  /** Resolves when the click is as safe as it can be made before the answer. Never rejects. */
-  readonly record: (click: Click) => Promise<void>;
+  /** Resolves when the click is as safe as it can be made; false when no answer may go out for it. Never rejects. */
+  readonly record: (click: Click) => Promise<boolean>;
   /** 128 random bits in hex. */
   readonly newKey: () => string;
   readonly nowMs: () => number;
@@ -35,7 +35,8 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
 /**
  * Makes the handler of `/{code}`: 302 with the stored target, 410 for a link that leads nowhere, 404 for a code nobody
- * has, 503 when that cannot be known. Every click on a known link is recorded once, before the answer is handed out.
+ * has, 503 when that cannot be known or the click cannot be kept. Every click on a known link is recorded once, before
+ * the answer is handed out.
  */
 export function createRedirectHandler(deps: RedirectDeps) {
   /** By link as it was read: another read is another object, so what is kept here is as old as the link itself. */
@@ -76,8 +77,8 @@ async function follow(
   if (link === null) return PAGES.notFound;
   const { answer, served } = servedFor(link);
   const { linkId, accountId } = link;
-  await deps.record({ key, linkId, accountId, atMs, served, ...deps.classify(request) });
-  return answer;
+  const isKept = await deps.record({ key, linkId, accountId, atMs, served, ...deps.classify(request) });
+  return isKept ? answer : PAGES.notRecorded;
 }
 
 interface Served {

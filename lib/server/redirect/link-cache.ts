@@ -32,6 +32,8 @@ export class LinksUnavailableError extends Error {
 export interface LinkCacheOptions {
   readonly read: ReadLink;
   readonly nowMs: () => number;
+  /** Milliseconds of a clock that does not go back and runs at its own pace: for waits, not for ages. */
+  readonly elapsedMs: () => number;
   readonly after: After;
   readonly log: (event: LogEvent) => void;
   readonly linksMax?: number;
@@ -72,7 +74,7 @@ export function createLinkCache(options: LinkCacheOptions): LinkCache {
     entriesMax: options.unknownMax ?? UNKNOWN_MAX,
     bytesMax: UNKNOWN_BYTES_MAX,
   });
-  const queue = createReadQueue();
+  const queue = createReadQueue(options.elapsedMs);
   const reads = new Map<string, Promise<ResolvedLink | null>>();
   let readsDone = 0;
   let failedAtMs = -Infinity;

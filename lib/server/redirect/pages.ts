@@ -34,4 +34,10 @@ export const PAGES = {
     text: "Nothing is lost. Please try again in a moment.",
     headers: { "retry-after": "2" },
   }),
+  notRecorded: linkPage({
+    status: 503,
+    title: "This link cannot be followed right now",
+    text: "The visit could not be recorded, so it was not begun. Please try again in a moment.",
+    headers: { "retry-after": "5" },
+  }),
 } as const;

@@ -5,7 +5,7 @@ import { createRedirectHandler, type RedirectDeps, type RedirectRequest } from "
 import { createLinkCache, type LinkCache } from "./link-cache.ts";
 import type { ReadLink } from "./link.ts";
 import type { PlainResponse } from "../http.ts";
-import { Spool } from "./spool.ts";
+import { Spool, type SpoolState } from "./spool.ts";
 import type { After } from "./timers.ts";
 
 export interface SpoolPlace {
@@ -25,6 +25,7 @@ export interface RedirectsOptions {
   readonly spool: SpoolPlace | null;
   readonly waitUntil?: (work: Promise<void>) => void;
   readonly nowMs: () => number;
+  readonly elapsedMs: () => number;
   readonly after: After;
   readonly random: () => number;
   /** 128 random bits in hex, for clicks and for the name of the spool. */
@@ -37,17 +38,22 @@ export interface Redirects {
   readonly handle: (request: RedirectRequest) => Promise<PlainResponse>;
   readonly links: Pick<LinkCache, "forget" | "has" | "stats">;
   metrics(): ClickMetrics;
+  /** Whether clicks can be appended, as far as the last one showed; null where no disk was named. */
+  spoolState(): SpoolState | null;
   /** When no request is under way any more: see `ClickWriter.close`. */
   close(waitMs?: number): Promise<void>;
 }
 
 /** Puts the redirect path of a process together. Clicks of ended processes begin to be written at once. */
 export function createRedirects(options: RedirectsOptions): Redirects {
-  const { nowMs, after, random, log, newKey } = options;
-  const links = createLinkCache({ read: options.readLink, nowMs, after, log });
+  const { nowMs, elapsedMs, after, random, log, newKey } = options;
+  const links = createLinkCache({ read: options.readLink, nowMs, elapsedMs, after, log });
+  const spool = openSpool(options);
+  const maySpeculate = options.spool === null;
   const writer = createClickWriter({
     write: options.writeClicks,
-    spool: openSpool(options),
+    spool,
+    maySpeculate,
     ...(options.waitUntil && { waitUntil: options.waitUntil }),
     after,
     random,
@@ -63,10 +69,16 @@ export function createRedirects(options: RedirectsOptions): Redirects {
     nowMs,
     log,
   });
-  return { handle, links, metrics: () => writer.metrics(), close: (waitMs) => writer.close(waitMs) };
+  return {
+    handle,
+    links,
+    metrics: () => writer.metrics(),
+    spoolState: () => (maySpeculate ? null : (spool?.state() ?? { status: "down", code: "unusable" })),
+    close: (waitMs) => writer.close(waitMs),
+  };
 }
 
-/** A folder that cannot be used leaves the redirects working, with their clicks written directly. */
+/** A folder that cannot be used leaves the redirects working, each answered once its click is in the ledger. */
 function openSpool({ spool, newKey, nowMs, log }: RedirectsOptions): Spool | null {
   if (spool === null) return null;
   try {

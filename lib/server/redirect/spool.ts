@@ -36,6 +36,11 @@ export type AppendOutcome =
   | { readonly kind: "appended"; readonly segment: Segment }
   | { readonly kind: "failed"; readonly code: string };
 
+export type SpoolState =
+  | { readonly status: "ok" }
+  /** `code` is what the system said, such as ENOSPC. */
+  | { readonly status: "down"; readonly code: string };
+
 export interface SpoolStats {
   /** Clicks appended since the start. */
   readonly spooled: number;
@@ -68,6 +73,7 @@ export class Spool {
   #pending: Pending[] = [];
   #flushing: Promise<void> | null = null;
   #brokenAtMs: number | null = null;
+  #brokenCode = "unknown";
   #claims: Lock[] = [];
   readonly #stats = { spooled: 0, damaged: 0, replayed: 0, failures: 0 };
 
@@ -130,6 +136,11 @@ export class Spool {
   setRefusedAside(clicks: readonly Click[]): void {
     const path = join(this.#options.folder, `${this.#options.spoolId}.refused`);
     appendFileSync(path, clicks.map(encodeRecord).join(""), { mode: files.FILE_MODE });
+  }
+
+  /** As of the last append. */
+  state(): SpoolState {
+    return this.#brokenAtMs === null ? { status: "ok" } : { status: "down", code: this.#brokenCode };
   }
 
   stats(): SpoolStats {
@@ -221,6 +232,7 @@ export class Spool {
     this.#sealOpen();
     if (this.#brokenAtMs === null) this.#options.log({ event: "spool_failed", code });
     this.#brokenAtMs = this.#options.nowMs();
+    this.#brokenCode = code;
     this.#stats.failures += 1;
     return { kind: "failed", code };
   }

@@ -17,6 +17,7 @@ function makeWriter(changes: Partial<ClickWriterOptions> = {}) {
   return createClickWriter({
     write: ledger.write,
     spool: null,
+    maySpeculate: true,
     after: time.after,
     random: () => 0,
     log: (event) => void logged.push(event),

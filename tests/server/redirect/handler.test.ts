@@ -27,7 +27,7 @@ function makeHandler(changes: Partial<RedirectDeps> = {}) {
     }),
     record(click) {
       recorded.push(click);
-      return Promise.resolve();
+      return Promise.resolve(true);
     },
     newKey,
     nowMs: () => AT_MS,
@@ -92,13 +92,19 @@ describe("an active link", () => {
 
   test("is not answered before its click is recorded", async () => {
     let isRecorded = () => undefined as void;
-    const recording = new Promise<void>((resolve) => void (isRecorded = resolve));
+    const recording = new Promise<boolean>((resolve) => void (isRecorded = () => resolve(true)));
     let isAnswered = false;
     const answer = makeHandler({ record: () => recording })(get("/abc")).finally(() => (isAnswered = true));
     await new Promise((resolve) => void setImmediate(resolve));
     expect(isAnswered).toBe(false);
     isRecorded();
     expect(await answer).toMatchObject({ status: 302 });
+  });
+
+  test("is 503 with Retry-After, and no target, when its click could not be kept", async () => {
+    const answer = await makeHandler({ record: () => Promise.resolve(false) })(get("/abc"));
+    expect(answer).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
+    expect(answer.headers).not.toHaveProperty("location");
   });
 
   test("the key is made before the link is looked up", async () => {

@@ -29,6 +29,7 @@ function makeCache(changes: Partial<LinkCacheOptions> = {}) {
       return await answer(code);
     },
     nowMs: time.nowMs,
+    elapsedMs: time.nowMs,
     after: time.after,
     log: (event) => void logged.push(event),
     ...changes,

@@ -30,6 +30,7 @@ const redirects = createRedirects({
   isAllowedTarget: () => true,
   spool: { folder, fsync: fsync === "fsync" },
   nowMs: Date.now,
+  elapsedMs: () => performance.now(),
   after,
   random: Math.random,
   newKey: () => randomBytes(16).toString("hex"),

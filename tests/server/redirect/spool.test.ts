@@ -47,6 +47,7 @@ const makeWriter = (spool: Spool, queuedMax?: number) =>
   createClickWriter({
     write: ledger.write,
     spool,
+    maySpeculate: false,
     after: time.after,
     random: () => 0,
     log: (event) => void logged.push(event),
@@ -258,17 +259,59 @@ describe("a disk that refuses", () => {
     expect(writes).toBe(2);
   });
 
-  test("together with Convex being down loses what memory cannot hold at the end, and counts it", async () => {
-    const spool = openSpool({ write: full });
-    const writer = makeWriter(spool);
+  test("together with Convex being down answers nobody: each is turned away and nothing of it is counted later", async () => {
+    const writer = makeWriter(openSpool({ write: full }));
     ledger.down();
     const recording = Promise.all(Array.from({ length: 5 }, () => writer.record(makeClick())));
     await time.pass(2_000);
-    await recording;
-    const closing = writer.close();
-    await time.pass(5_000);
-    await closing;
-    expect(writer.metrics().lost).toBe(5);
+    expect(await recording).toEqual([false, false, false, false, false]);
+    expect(writer.metrics()).toMatchObject({ turnedAway: 5, lost: 0, queued: 0, queuedBytes: 0 });
+    expect(events().filter((event) => event === "clicks_turned_away")).toHaveLength(1);
+    ledger.up();
+    await time.pass(60_000);
+    expect(ledger.rows.size).toBe(0);
+    const again = writer.record(makeClick());
+    await time.pass(1);
+    expect(await again).toBe(true);
+    expect(ledger.rows.size).toBe(1);
+    await writer.close();
+    expect(time.pendingTimers).toBe(0);
+  });
+
+  test("and a batch that was on its way when its visitor was turned away is not sent again", async () => {
+    const writer = makeWriter(openSpool({ write: full }));
+    let fail = () => undefined as void;
+    ledger.next = () => new Promise((_resolve, reject) => void (fail = () => reject(new Error("no answer"))));
+    const recording = writer.record(makeClick());
+    await time.pass(2_000);
+    expect(await recording).toBe(false);
+    fail();
+    ledger.up();
+    await time.pass(60_000);
+    expect(ledger.batches).toHaveLength(1);
+    expect(writer.metrics()).toMatchObject({ turnedAway: 1, written: 0, queued: 0, lost: 0 });
+  });
+
+  test("a memory that is full turns away at once", async () => {
+    const writer = makeWriter(openSpool({ write: full }), 3);
+    ledger.down();
+    const recording = Array.from({ length: 5 }, () => writer.record(makeClick()));
+    await settle();
+    expect(writer.metrics()).toMatchObject({ queued: 3, turnedAway: 2 });
+    await time.pass(2_000);
+    expect(await Promise.all(recording)).toEqual([false, false, false, false, false]);
+  });
+
+  test("is what its state says, until a write works again", async () => {
+    let isFull = true;
+    const spool = openSpool({ write: (...args) => (isFull ? full(...args) : writeSync(...args)) });
+    expect(spool.state()).toEqual({ status: "ok" });
+    await spool.append(makeClick(), true);
+    expect(spool.state()).toEqual({ status: "down", code: "ENOSPC" });
+    isFull = false;
+    await time.pass(1_000);
+    await spool.append(makeClick(), true);
+    expect(spool.state()).toEqual({ status: "ok" });
   });
 });
 
