@@ -40,7 +40,7 @@ export function RefusedJobs() {
     <Panel
       id="refused"
       title="Refused"
-      about="Jobs that did not start, of the last 30 days, with the numbers of that moment. Nothing was held or charged for them."
+      about="Jobs that did not start, of the last 30 days, with the numbers of that moment and what could be done then. Nothing was held or charged for them."
     >
       <ListBody
         list={list}
@@ -60,13 +60,14 @@ export function RefusedJobs() {
   );
 }
 
-/** The words of the answer, without what to do next: that was for then. */
+/** The words of the answer: what happened, the numbers, and what to do about it. */
 function Why({ refusal }: Pick<RefusedView, "refusal">) {
-  const { title, detail } = refusalText(refusal, formatInstant);
+  const { title, detail, next } = refusalText(refusal, formatInstant);
   return (
     <>
       <span className="block font-medium">{title}</span>
       <span className="block text-xs text-pretty text-muted">{detail}</span>
+      <span className="block text-xs text-pretty">{next}</span>
     </>
   );
 }
