@@ -77,7 +77,7 @@ export function AlertsPanel() {
               <FilterField
                 label="Status of alerts"
                 className="sm:w-44"
-                options={[["", "Every status"], ...optionsOf(STATUSES)]}
+                options={[["", "Any status"], ...optionsOf(STATUSES)]}
                 value={status}
                 onChange={setStatus}
               />

@@ -85,6 +85,7 @@ export default function ConceptsPage() {
               "ignored",
               "stored and without effect, with the reason: an older event that a newer one has overtaken",
             ],
+            ["quarantined", "arrived too far from its own time; only an operator's replay makes it due"],
             ["dead letter", "six attempts failed. A person is told, and can replay it"],
             [
               "replay",
