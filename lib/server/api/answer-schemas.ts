@@ -248,6 +248,10 @@ export const entryPage = z.object({
 export const entryAnswer = z.object({
   entry,
   cycle: cycleSpan,
+  agreement: z
+    .object({ planKey: z.string().nullable(), fromMs: ms("When it began") })
+    .nullable()
+    .describe("The agreement of its meter; null without one"),
   cap: z
     .object({ capUnits: z.number().int(), billedUnits: z.number().int() })
     .nullable()

@@ -106,7 +106,14 @@ export const entryPage = {
   cursor: null,
 };
 
-export const entryFacts = { cycle: entryPage.cycle, cap: null, job: null, ledgerUnits: 1, confirmed: null };
+export const entryFacts = {
+  cycle: entryPage.cycle,
+  agreement: { planKey: "pro", fromMs: 0 },
+  cap: null,
+  job: null,
+  ledgerUnits: 1,
+  confirmed: null,
+};
 
 export const estimate = {
   kind: "default",
