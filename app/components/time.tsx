@@ -13,7 +13,7 @@ export function Instant({ ms }: { ms: number }) {
   const dateTime = new Date(ms).toISOString();
   if (isRecent === null) return <time dateTime={dateTime} />;
   return (
-    <time dateTime={dateTime} title={formatInstantSeconds(ms)}>
+    <time dateTime={dateTime} title={formatInstantSeconds(ms)} className="whitespace-nowrap">
       {isRecent ? formatInstantSeconds(ms) : formatInstant(ms)}
     </time>
   );
@@ -25,7 +25,11 @@ export function Ago({ ms }: { ms: number }) {
   if (nowMs === null) return <time dateTime={new Date(ms).toISOString()} />;
   const ageMs = nowMs - ms;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={formatInstantSeconds(ms)}>
+    <time
+      dateTime={new Date(ms).toISOString()}
+      title={formatInstantSeconds(ms)}
+      className="whitespace-nowrap"
+    >
       {ageMs < 1000 ? "just now" : `${formatDuration(ageMs)} ago`}
     </time>
   );

@@ -10,8 +10,9 @@ test("every fault that is offered says what to do next, with a link to a screen"
   for (const { text, links } of Object.values(NEXT_STEPS)) {
     expect(text).toMatch(/\.$/);
     expect(links.length).toBeGreaterThan(0);
-    for (const { href } of links) {
-      expect(existsSync(join(import.meta.dirname, "../../app", href, "page.tsx")), href).toBe(true);
-    }
+    const lost = links.filter(
+      ({ href }) => !existsSync(join(import.meta.dirname, "../../app", href, "page.tsx")),
+    );
+    expect(lost).toEqual([]);
   }
 });

@@ -25,7 +25,11 @@ const COLUMNS: readonly Column<EventView>[] = [
     ),
   },
   { name: "Status", cell: ({ status }) => <EventState status={status} /> },
-  { name: "What it came to", cell: (event) => <span className="break-words">{cameTo(event)}</span> },
+  {
+    name: "What it came to",
+    isWide: true,
+    cell: (event) => <span className="break-words">{cameTo(event)}</span>,
+  },
   {
     name: "Happened",
     cell: ({ occurredAtMs }) =>

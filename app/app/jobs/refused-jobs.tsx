@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<RefusedView>[] = [
   },
   { name: "When", cell: ({ atMs }) => <Instant ms={atMs} /> },
   { name: "Asked for", isNumber: true, cell: ({ requestedUnits }) => formatUnits(requestedUnits) },
-  { name: "Why", cell: ({ refusal }) => <Why refusal={refusal} /> },
+  { name: "Why", isWide: true, cell: ({ refusal }) => <Why refusal={refusal} /> },
 ];
 
 /** Jobs that did not start, newest first, live. Not there for who was never refused one. */
