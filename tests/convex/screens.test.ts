@@ -91,7 +91,7 @@ describe("the newest entries", () => {
     expect(await first()).toBe("2026-10");
     const { id } = await createLink();
     await click(id, AT_MS - 40 * 86_400_000);
-    expect(await first()).toBe("2026-09");
+    expect(await first()).toBe("2026-08");
     expect(await first(await createTenant(backend))).toBeNull();
   });
 
