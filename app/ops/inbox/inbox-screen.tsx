@@ -29,10 +29,10 @@ const columnsOf = (onOpen: (event: EventView) => void): readonly Column<EventVie
   {
     name: "Event",
     cell: ({ type, result, error }) => (
-      <span className="block max-w-72">
+      <span className="block md:max-w-52">
         <span className="font-medium">{typeName(type)}</span>
         {(error ?? result) !== null && (
-          <span className="block truncate text-xs text-muted" title={error ?? result ?? ""}>
+          <span className="block text-xs text-muted md:truncate" title={error ?? result ?? ""}>
             {error ?? result}
           </span>
         )}
