@@ -1,5 +1,6 @@
 import { v } from "convex/values";
 
+import { limitStateOf } from "../lib/gate/limit-state";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { FEATURE_CLICKS } from "../lib/ledger/meter";
 import type { Doc } from "./_generated/dataModel";
@@ -9,7 +10,7 @@ import { eventViewValidator, findEvent, viewEvent } from "./inboxEvents";
 import { creditReasonValidator, planFactKindValidator } from "./inboxValidators";
 import { linkValidator, view as viewLink } from "./links";
 import { findLimit, nextCursor } from "./rows";
-import { limitUnitsValidator, refusalValidator } from "./validators";
+import { limitStateValidator, limitUnitsValidator, refusalValidator } from "./validators";
 
 /**
  * What the data export of a customer reads beside the lists of the API (jobs, reminders, keys): everything the account
@@ -41,11 +42,12 @@ export const usage = accountQuery({
     cycles: v.array(
       v.object({ feature: v.string(), cycle: v.string(), usedUnits: v.number(), heldUnits: v.number() }),
     ),
+    limitState: limitStateValidator,
     limit: v.union(
       v.object({
         limitUnits: limitUnitsValidator,
         planKey: v.union(v.string(), v.null()),
-        readAtMs: v.union(v.number(), v.null()),
+        readAtMs: v.number(),
       }),
       v.null(),
     ),
@@ -57,15 +59,18 @@ export const usage = accountQuery({
       .withIndex("by_account_feature_cycle", (q) => q.eq("accountId", accountId))
       .order("desc")
       .take(FACTS_MAX);
-    const limit = await findLimit(ctx, accountId);
+    const row = await findLimit(ctx, accountId);
+    // A row that nothing was read into yet has no limit to tell.
+    const limit =
+      row === null || row.readAtMs === null
+        ? null
+        : { limitUnits: row.limitUnits, planKey: row.planKey, readAtMs: row.readAtMs };
     return {
       cycles: budgets.map(({ feature, cycle, usedUnits, heldUnits }) => {
         return { feature, cycle, usedUnits, heldUnits };
       }),
-      limit:
-        limit === null
-          ? null
-          : { limitUnits: limit.limitUnits, planKey: limit.planKey, readAtMs: limit.readAtMs },
+      limitState: limitStateOf(limit),
+      limit,
     };
   },
 });

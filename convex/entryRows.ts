@@ -3,7 +3,7 @@ import { type Infer, v } from "convex/values";
 import { AssertionError, must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
-import { ledgerSumOf } from "./meterState";
+import { findAgreement, ledgerSumOf } from "./meterState";
 import { clickClassValidator, endedStatusValidator } from "./validators";
 
 /** Entries with the names of what they point at, as their account is shown them. */
@@ -53,6 +53,7 @@ export type EntryView = Infer<typeof entryViewValidator>;
 /** What of `WhyFacts` (lib/ledger/why.ts) the entry itself does not say. */
 export const whyFactsValidator = v.object({
   cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
+  agreement: v.union(v.object({ planKey: v.union(v.string(), v.null()), fromMs: v.number() }), v.null()),
   cap: v.union(v.object({ capUnits: v.number(), billedUnits: v.number() }), v.null()),
   job: v.union(
     v.object({
@@ -116,12 +117,23 @@ export async function whyFactsOf(
     .unique();
   return {
     cycle: { name: meter.cycle, startMs: meter.cycleStartMs, endMs: meter.cycleEndMs },
+    agreement: await agreementOf(ctx, meter),
     cap: entry.origin.kind === "click" ? await capOf(ctx, entry.origin.linkId) : null,
     job: entry.origin.kind === "job" ? await endOf(ctx, entry.origin.jobId) : null,
     // Counters that are wrong are a reason to look at an entry, not one to show nothing.
     ledgerUnits: Number(await ledgerSumOf(ctx, meter._id)),
     confirmed: report?.state.confirmed ?? null,
   };
+}
+
+async function agreementOf(
+  ctx: Reader,
+  { agreementId }: Doc<"meters">,
+): Promise<Infer<typeof whyFactsValidator>["agreement"]> {
+  if (agreementId === null) return null;
+  const row = await findAgreement(ctx, agreementId);
+  const { planKey, fromMs } = must(row, `agreement ${agreementId} of a meter is gone`);
+  return { planKey, fromMs };
 }
 
 async function endOf(ctx: Reader, jobId: Id<"jobs">): Promise<Infer<typeof whyFactsValidator>["job"]> {

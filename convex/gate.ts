@@ -3,6 +3,7 @@ import { v } from "convex/values";
 import { estimateKinds, ESTIMATE_JOBS_MAX, ESTIMATE_SPAN_MS } from "../lib/gate/estimates";
 import { viewJob } from "../lib/gate/job-view";
 import { usableLimit } from "../lib/gate/limit-cache";
+import { limitStateOf } from "../lib/gate/limit-state";
 import { parseRequest } from "../lib/gate/request";
 import { freeUnitsOf } from "../lib/gate/room";
 import { RUNNING_LISTED_MAX } from "../lib/gate/running";
@@ -17,6 +18,7 @@ import {
   afterArgs,
   jobStatusValidator,
   jobViewValidator,
+  limitStateValidator,
   limitViewValidator,
   refusalValidator,
   requestArgs,
@@ -153,6 +155,7 @@ export const usage = accountQuery({
     cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
     usedUnits: v.number(),
     heldUnits: v.number(),
+    limitState: limitStateValidator,
     limit: v.union(limitViewValidator, v.null()),
     limitAgeMs: v.union(v.number(), v.null()),
     freeUnits: v.union(v.number(), v.null()),
@@ -176,6 +179,7 @@ export const usage = accountQuery({
       feature: FEATURE_TOKENS,
       cycle: { name: cycle.name, startMs: cycle.startMs, endMs: cycle.endMs },
       ...budget,
+      limitState: limitStateOf(limit),
       limit,
       limitAgeMs: limit === null ? null : nowMs - limit.readAtMs,
       freeUnits: limit === null ? null : freeUnitsOf(limit.limitUnits, budget),

@@ -16,6 +16,26 @@ const PAGE = 25;
 /** A page looks through this many rows at most; one with a filter may be short and still have a next one. */
 const ROWS_READ_MAX = 1_000;
 
+/** The first cycle in which anything was counted, so that no earlier one is offered; null before the first entry. */
+export const firstCycle = accountQuery({
+  scope: "usage:read",
+  args: {},
+  returns: v.union(v.string(), v.null()),
+  handler: async (ctx) => {
+    const names: string[] = [];
+    for (const feature of [FEATURE_CLICKS, FEATURE_TOKENS]) {
+      const meter = await ctx.db
+        .query("meters")
+        .withIndex("by_account_feature_cycle", (q) =>
+          q.eq("accountId", ctx.principal.accountId).eq("feature", feature),
+        )
+        .first();
+      if (meter !== null) names.push(meter.cycle);
+    }
+    return names.toSorted()[0] ?? null;
+  },
+});
+
 export const recent = accountQuery({
   scope: "usage:read",
   args: {

@@ -87,6 +87,9 @@ export const jobViewValidator = v.object({ id: v.string(), ...shownJobFields, re
 /** Null means unlimited. */
 export const limitUnitsValidator = v.union(v.number(), v.null());
 
+/** The words of lib/gate/limit-state.ts. */
+export const limitStateValidator = v.union(v.literal("known"), v.literal("unlimited"), v.literal("unknown"));
+
 export const limitViewValidator = v.object({
   limitUnits: limitUnitsValidator,
   readAtMs: v.number(),

@@ -24,7 +24,10 @@ const OPTIONS = /** @type {const} */ ({
     default: 10_000,
     help: "length of the lease",
   },
-  "take-over": { type: "boolean", help: "resume a running job at its next step; its older worker loses it" },
+  "take-over": {
+    type: "boolean",
+    help: "resume a running job at its next step, with the options it was started with; its older worker loses it",
+  },
   kind: { type: "string", default: "worker", help: "kind of job, for estimates" },
   url: { type: "url", default: "http://localhost:3000", help: "where the server is" },
   "api-key": { type: "string", help: "API key of the account (default: HOLDFAST_API_KEY)" },

@@ -1,10 +1,11 @@
-import { cookies, headers } from "next/headers";
+import { cookies } from "next/headers";
 import { currentHealth } from "../../lib/server/health-response.ts";
 import { buttonClass, ButtonLink } from "../components/button.tsx";
 import { DELETED_COOKIE } from "../components/deleted-cookie.ts";
 import { Notice } from "../components/notice.tsx";
 import { FirstCall } from "./first-call.tsx";
 import { FirstMinute } from "./first-minute.tsx";
+import { siteOrigin } from "./origin.ts";
 import { PartState } from "./part-state.tsx";
 import { Promises } from "./promises.tsx";
 
@@ -18,7 +19,7 @@ const HEADLINES = {
 } as const;
 
 export default async function StartPage() {
-  const [report, requestHeaders, kept] = await Promise.all([currentHealth(), headers(), cookies()]);
+  const [report, origin, kept] = await Promise.all([currentHealth(), siteOrigin(), cookies()]);
   const { convex, sweeper, audit } = report.parts;
   const headline = HEADLINES[report.status];
   return (
@@ -53,7 +54,7 @@ export default async function StartPage() {
 
       <Promises />
       <FirstMinute />
-      <FirstCall origin={originOf(requestHeaders)} />
+      <FirstCall origin={origin} />
 
       <section aria-labelledby="state" className="flex flex-col gap-4">
         <h2 id="state" className="text-xl font-semibold tracking-tight">
@@ -83,13 +84,4 @@ function lastRun({ status, ageMs }: Run): string {
   return seconds < 120
     ? `Last good run ${seconds} s ago`
     : `Last good run ${Math.round(seconds / 60)} min ago`;
-}
-
-/** Where the reader reached this page, for the example call; checked, because a client writes the Host header. */
-function originOf(requestHeaders: Headers): string {
-  const host = requestHeaders.get("host") ?? "";
-  const isSecure = requestHeaders.get("x-forwarded-proto") === "https";
-  return /^[\w.-]+(?::\d{1,5})?$|^\[[\da-f:]+\](?::\d{1,5})?$/i.test(host)
-    ? `${isSecure ? "https" : "http"}://${host}`
-    : "http://localhost:3000";
 }

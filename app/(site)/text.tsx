@@ -46,7 +46,7 @@ export function Terms({ terms }: { terms: readonly (readonly [name: string, abou
   return (
     <dl className="grid max-w-3xl gap-x-6 gap-y-3 sm:grid-cols-[minmax(0,14rem)_minmax(0,1fr)]">
       {terms.map(([name, about]) => (
-        <div key={name} className="contents">
+        <div key={name} className="flex flex-col gap-0.5 sm:contents">
           <dt className="font-mono text-sm break-words sm:pt-0.5">{name}</dt>
           <dd className="text-muted">{about}</dd>
         </div>

@@ -1,7 +1,9 @@
 import type { FunctionReturnType } from "convex/server";
 import type { api } from "../../convex/_generated/api";
-import { countRunning } from "../../lib/gate/running.ts";
+import { limitStateOf } from "../../lib/gate/limit-state.ts";
+import { countRunning, RUNNING_LISTED_MAX } from "../../lib/gate/running.ts";
 import { formatUnits } from "../components/format.ts";
+import { limitFigure } from "../components/limit-text.ts";
 
 export type Usage = FunctionReturnType<typeof api.gate.usage>;
 
@@ -38,7 +40,7 @@ export function limitWords(usage: Facts, formatTime: (instantMs: number) => stri
     };
   }
   if (usedUnits >= limitUnits) {
-    const title = "The limit is used up (100%)";
+    const title = `The limit is used up (${usedPercent(usedUnits, limitUnits)})`;
     const next = `New jobs start again on ${reset}, or now with a larger plan.`;
     return { tone: "bad", title, detail, next, offersPlans: true };
   }
@@ -66,6 +68,31 @@ export function limitWords(usage: Facts, formatTime: (instantMs: number) => stri
   if (!isNearlyUsed) return null;
   const title = `${usedPercent(usedUnits, limitUnits)} of the limit is used`;
   return { tone: "warn", title, detail, next: `It resets on ${reset}.`, offersPlans: true };
+}
+
+/** What a new plan makes of the limit. */
+export function newLimitWords(limit: Usage["limit"]): string {
+  if (limit?.provider === "fixed") return "An operator has set your limit, so it stays as it was.";
+  switch (limitStateOf(limit)) {
+    case "unknown":
+      return "Its limit is not known yet: your next job reads it.";
+    case "unlimited":
+      return "It has no limit of tokens. Running jobs keep what they hold.";
+    case "known":
+      return `Your limit is ${limitFigure(limit)} tokens a cycle, at once. Running jobs keep what they hold.`;
+  }
+}
+
+/**
+ * "of which 300 spent so far", beside what is held in this cycle: what running jobs have charged is inside their holds
+ * until they end. Where there are more of them than the usage names, it is at least so much.
+ */
+export function spentWords({ running, cycle }: Pick<Usage, "running" | "cycle">): string {
+  const units = running
+    .filter((job) => job.cycle === cycle.name)
+    .reduce((sum, { usedUnits }) => sum + usedUnits, 0);
+  const isCut = running.length >= RUNNING_LISTED_MAX;
+  return `of which ${isCut ? "at least " : ""}${formatUnits(units)} spent so far`;
 }
 
 /** Rounded down: 100% is said when there is nothing left, and not before. */

@@ -2,9 +2,8 @@
 
 import { useSearchParams } from "next/navigation";
 import { useEffect, useState } from "react";
-import { formatUnits } from "../components/format.ts";
 import { Notice } from "../components/notice.tsx";
-import type { Usage } from "./limit-words.ts";
+import { newLimitWords, type Usage } from "./limit-words.ts";
 import { PLAN_BEFORE_PARAM } from "./plan/plan-before.ts";
 import { planName } from "./plan/plans.ts";
 
@@ -26,14 +25,7 @@ export function PlanNews({ planKey, usage }: { planKey: string | null; usage: Us
   }
   return (
     <Notice isNews tone="good" title={`You are on ${planName(planKey)} now`}>
-      {limitWords(usage.limit)}
+      {newLimitWords(usage.limit)}
     </Notice>
   );
-}
-
-function limitWords(limit: Usage["limit"]): string {
-  if (limit === null) return "Its limit is read with your next job.";
-  if (limit.provider === "fixed") return "An operator has set your limit, so it stays as it was.";
-  if (limit.limitUnits === null) return "It has no limit of tokens. Running jobs keep what they hold.";
-  return `Your limit is ${formatUnits(limit.limitUnits)} tokens a cycle, at once. Running jobs keep what they hold.`;
 }

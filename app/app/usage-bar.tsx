@@ -1,4 +1,5 @@
 import { formatUnits } from "../components/format.ts";
+import { ofLimit, wholeOf } from "../components/limit-text.ts";
 import { MeterBar } from "../components/meter-bar.tsx";
 import type { Usage } from "./limit-words.ts";
 
@@ -10,17 +11,11 @@ export function UsageBar({
   usage: Pick<Usage, "usedUnits" | "heldUnits" | "limit">;
   isSmall?: boolean;
 }) {
-  const of =
-    limit === null
-      ? "the limit is not known"
-      : limit.limitUnits === null
-        ? "there is no limit"
-        : `of ${formatUnits(limit.limitUnits)}`;
   return (
     <MeterBar
       isSmall={isSmall === true}
-      label={`${formatUnits(usedUnits)} tokens used and ${formatUnits(heldUnits)} held${limit?.limitUnits == null ? ";" : ""} ${of}`}
-      whole={limit === null ? "unknown" : limit.limitUnits}
+      label={`${formatUnits(usedUnits)} tokens used and ${formatUnits(heldUnits)} held ${ofLimit(limit)}`}
+      whole={wholeOf(limit)}
       parts={[
         { name: "used", units: usedUnits, look: "used" },
         { name: "held", units: heldUnits, look: "held" },

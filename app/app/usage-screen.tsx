@@ -6,6 +6,7 @@ import { type ReactNode, useState } from "react";
 import { api } from "../../convex/_generated/api";
 import { ButtonLink, Button } from "../components/button.tsx";
 import { formatUnits } from "../components/format.ts";
+import { freeFigure, limitFigure } from "../components/limit-text.ts";
 import { MeterMark } from "../components/meter-bar.tsx";
 import { Figure, Figures, Panel, ScreenHead } from "../components/panel.tsx";
 import { Loading } from "../components/states.tsx";
@@ -14,6 +15,7 @@ import { toast } from "../components/toast.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { HoldList } from "./hold-list.tsx";
 import { LimitNotice } from "./limit-notice.tsx";
+import { spentWords } from "./limit-words.ts";
 import { PlanNews } from "./plan-news.tsx";
 import { planName } from "./plan/plans.ts";
 import { UsageBar } from "./usage-bar.tsx";
@@ -61,16 +63,24 @@ export function UsageScreen() {
               <Figure name="Used" mark={<MeterMark look="used" />}>
                 {formatUnits(usage.usedUnits)}
               </Figure>
-              <Figure name="Held" mark={<MeterMark look="held" />}>
+              <Figure
+                name="Held"
+                mark={<MeterMark look="held" />}
+                {...(usage.heldUnits > 0 ? { note: spentWords(usage) } : {})}
+              >
                 {formatUnits(usage.heldUnits)}
               </Figure>
               <Figure name="Free" mark={<MeterMark look="free" />}>
-                {usage.limit === null ? "not known" : unitsOr(usage.freeUnits, "no limit")}
+                {freeFigure(usage.limit, usage.freeUnits)}
               </Figure>
-              <Figure name="Limit">
-                {usage.limit === null ? "not known" : unitsOr(usage.limit.limitUnits, "no limit")}
-              </Figure>
+              <Figure name="Limit">{limitFigure(usage.limit)}</Figure>
             </Figures>
+            {usage.heldUnits > 0 && (
+              <p className="text-sm text-pretty text-muted">
+                What a running job spends stays in its hold until the job ends. Then it counts as used, and
+                the rest of the hold is free again.
+              </p>
+            )}
             <dl className="grid gap-x-8 gap-y-2 border-t border-line pt-4 text-sm sm:grid-cols-2">
               <Fact name="Next reset">
                 <Instant ms={usage.cycle.endMs} /> (<ZoneName />
@@ -97,8 +107,6 @@ export function UsageScreen() {
     </>
   );
 }
-
-const unitsOr = (units: number | null, none: string): string => (units === null ? none : formatUnits(units));
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (

@@ -17,7 +17,7 @@ const asks = new LimitAsks();
 export function useUsage(): Usage | undefined {
   const usage = useUntilEnd(api.gate.usage, {}, ({ cycle }) => cycle.endMs);
   const refresh = useAction(api.limits.refreshNow);
-  const unknownOf = usage !== undefined && usage.limit === null ? usage.accountId : null;
+  const unknownOf = usage !== undefined && usage.limitState === "unknown" ? usage.accountId : null;
   useEffect(() => {
     // What comes of it is seen in the usage itself; a provider that does not answer leaves it as it is.
     if (unknownOf !== null && asks.take(unknownOf, Date.now())) void refresh({}).catch(() => undefined);

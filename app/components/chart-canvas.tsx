@@ -79,6 +79,14 @@ function Tip({ data, pointed: { index, leftPx, isLeft } }: { data: ChartData; po
   );
 }
 
+/** How wide a text is drawn: the last label stands around the right end of its axis, and half of it needs room there. */
+function widthOf(text: string, font: string): number {
+  const context = document.createElement("canvas").getContext("2d");
+  if (context === null) return 0;
+  context.font = font;
+  return context.measureText(text).width;
+}
+
 /** What a custom property comes to as a colour: its own text may be `light-dark(…)`. */
 function colorOf(name: string): string {
   const probe = document.createElement("span");
@@ -120,7 +128,7 @@ function optionsOf(data: ChartData, width: number, onCursor: (plot: uPlot) => vo
   return {
     width,
     height: HEIGHT_PX,
-    padding: [10, 8, 0, 0],
+    padding: [10, Math.max(8, Math.ceil(widthOf(data.labels.at(-1) ?? "", font) / 2)), 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: {

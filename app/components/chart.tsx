@@ -37,11 +37,11 @@ export function Chart({ label, data }: { label: string; data: ChartData }) {
         {label}
       </figcaption>
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
-        {data.series.map(({ name, color }) => (
+        {data.series.map(({ name, color, kind }) => (
           <li key={name} className="flex items-center gap-1.5">
             <span
               aria-hidden
-              className="size-2.5 rounded-sm"
+              className={kind === "line" ? "h-0.5 w-4" : "size-2.5 rounded-sm"}
               style={{ background: `var(--chart-${color})` }}
             />
             {name}

@@ -60,7 +60,7 @@ export function MeterMark({ look }: { look: MeterPart["look"] | "free" }) {
   return (
     <span
       aria-hidden
-      className={`size-2.5 rounded-full ${look === "free" ? "bg-sunken ring-1 ring-edge ring-inset" : LOOKS[look]}`}
+      className={`size-2.5 shrink-0 rounded-full ${look === "free" ? "bg-sunken ring-1 ring-edge ring-inset" : LOOKS[look]}`}
     />
   );
 }

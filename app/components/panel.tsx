@@ -45,7 +45,8 @@ export function Figures({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:flex sm:flex-wrap sm:gap-x-12">{children}</dl>;
 }
 
-export function Figure(props: { name: string; children: ReactNode; mark?: ReactNode }) {
+/** `note` says more about the number, below it. */
+export function Figure(props: { name: string; children: ReactNode; mark?: ReactNode; note?: string }) {
   return (
     <div className="flex min-w-0 flex-col gap-0.5">
       <dt className="flex items-center gap-1.5 text-sm text-muted">
@@ -53,6 +54,7 @@ export function Figure(props: { name: string; children: ReactNode; mark?: ReactN
         {props.name}
       </dt>
       <dd className="text-xl font-semibold tracking-tight tabular-nums">{props.children}</dd>
+      {props.note !== undefined && <dd className="text-xs text-muted tabular-nums">{props.note}</dd>}
     </div>
   );
 }

@@ -6,6 +6,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** For buttons: the head is there for screen readers only, and a phone shows no name beside the cell. */
   readonly isActions?: boolean;
+  /** For sentences: on a phone it has the whole line. */
+  readonly isWide?: boolean;
   readonly cell: (row: Row) => ReactNode;
 }
 
@@ -53,12 +55,12 @@ export function Table<Row>(props: {
 }
 
 function Cell<Row>({ column, row, isFirst }: { column: Column<Row>; row: Row; isFirst: boolean }) {
-  const { name, isNumber = false, isActions = false, cell } = column;
+  const { name, isNumber = false, isActions = false, isWide = false, cell } = column;
   const isWholeLine = isFirst || isActions;
   return (
     <div
       role="cell"
-      className={`min-w-0 py-1 md:table-cell md:border-b md:border-line md:px-3 md:py-2.5 md:align-middle md:first:pl-0 md:last:pr-0 md:[[role=row]:last-child>&]:border-0 ${isWholeLine ? "col-span-2" : "flex flex-col"} ${isNumber ? "tabular-nums md:text-right" : ""}`}
+      className={`min-w-0 py-1 md:table-cell md:border-b md:border-line md:px-3 md:py-2.5 md:align-middle md:first:pl-0 md:last:pr-0 md:[[role=row]:last-child>&]:border-0 ${isWholeLine || isWide ? "col-span-2" : ""} ${isWholeLine ? "" : "flex flex-col"} ${isNumber ? "tabular-nums md:text-right" : ""}`}
     >
       {!isWholeLine && <span className="shrink-0 text-xs text-muted md:hidden">{name}</span>}
       <div className={`min-w-0 ${isActions ? "flex flex-wrap gap-2 md:justify-end" : ""}`}>{cell(row)}</div>

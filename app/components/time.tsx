@@ -6,6 +6,9 @@ import { useNow, useNowAs } from "./use-now.ts";
 
 /** Times as the reader's own zone and clock have them. All are empty until the page runs: the server knows neither. */
 
+/** Where there is room for it: on a phone, which has one or two columns, and on a wide screen. */
+const ONE_LINE = "whitespace-nowrap md:whitespace-normal xl:whitespace-nowrap";
+
 /** An instant in the reader's zone: one of the last day with its seconds, an older one with them as a tooltip. */
 export function Instant({ ms }: { ms: number }) {
   // The page's clock may be behind that of the server; a row that has just come is not to change its looks.
@@ -13,7 +16,7 @@ export function Instant({ ms }: { ms: number }) {
   const dateTime = new Date(ms).toISOString();
   if (isRecent === null) return <time dateTime={dateTime} />;
   return (
-    <time dateTime={dateTime} title={formatInstantSeconds(ms)}>
+    <time dateTime={dateTime} title={formatInstantSeconds(ms)} className={ONE_LINE}>
       {isRecent ? formatInstantSeconds(ms) : formatInstant(ms)}
     </time>
   );
@@ -25,7 +28,7 @@ export function Ago({ ms }: { ms: number }) {
   if (nowMs === null) return <time dateTime={new Date(ms).toISOString()} />;
   const ageMs = nowMs - ms;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={formatInstantSeconds(ms)}>
+    <time dateTime={new Date(ms).toISOString()} title={formatInstantSeconds(ms)} className={ONE_LINE}>
       {ageMs < 1000 ? "just now" : `${formatDuration(ageMs)} ago`}
     </time>
   );

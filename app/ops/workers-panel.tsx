@@ -153,9 +153,23 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   rows: ["row", "rows"],
 };
 
+/** What was done, or found, where the name of the count is a code. */
+const DONE: Readonly<Record<string, string>> = {
+  match: "proven",
+  under_billed: "under-billed",
+  over_billed: "over-billed",
+  closed_cycle_drift: "closed with a difference",
+  unmetered: "without an agreement",
+};
+
+const wordsOf = (name: string): readonly [string, string] => {
+  const done = DONE[name] ?? name.replaceAll("_", " ");
+  return THINGS[name] ?? [done, done];
+};
+
 /** What the last run counted; zeros are left out. */
 function countsText(counts: Readonly<Record<string, number>>): string {
   const told = Object.entries(counts).filter(([, count]) => count > 0);
   if (told.length === 0) return "";
-  return `: ${told.map(([name, count]) => countOf(count, ...(THINGS[name] ?? [name, name]))).join(", ")}`;
+  return `: ${told.map(([name, count]) => countOf(count, ...wordsOf(name))).join(", ")}`;
 }

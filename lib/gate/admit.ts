@@ -1,7 +1,7 @@
 import type { Cycle } from "../ledger/cycle.ts";
 import { grantRefresh, emptyLimitRow, judgeLimit, usableLimit, type LimitRow } from "./limit-cache.ts";
 import { decideRate, type RateWindow } from "./rate.ts";
-import { fingerprintOf, type AdmissionRequest } from "./request.ts";
+import { differencesFrom, fingerprintOf, type AdmissionRequest } from "./request.ts";
 import { decideRoom, placeHold, roomLimitOf, type RoomDecision } from "./room.ts";
 import {
   FEATURE_TOKENS,
@@ -47,7 +47,8 @@ export type AdmissionDecision =
  */
 export function decideReplay(existing: Job, request: AdmissionRequest): Refusal | null {
   if (existing.fingerprint === fingerprintOf(request)) return null;
-  const message = `key ${JSON.stringify(request.key)} already names a job with another request`;
+  const differences = differencesFrom(existing.fingerprint, request);
+  const message = `The key ${JSON.stringify(request.key)} already names a job with another request: ${differences}.`;
   return { code: "key_conflict", message };
 }
 

@@ -58,7 +58,7 @@ export function refusalText(
       return {
         title: "This key started another job",
         detail: refusal.message,
-        next: "Use a new key for a new job.",
+        next: "Use a new key for a new job, or send the same values for the same one.",
       };
   }
 }

@@ -63,11 +63,24 @@ export function parseRequest(input: RequestInput): AdmissionRequest | OutOfRange
   };
 }
 
+/** What the places of a fingerprint stand for. */
+const FINGERPRINT_FIELDS = ["units", "acceptUnits", "kind", "leaseMs", "runner"] as const;
+
 /** Two requests with one key are the same request when these are equal. */
 export function fingerprintOf(request: AdmissionRequest): string {
   const { units, acceptUnits, kind, leaseMs, runner } = request;
   const plan = runner === null ? null : [runner.steps, runner.stepUnits, runner.stepMs, runner.endAs];
   return JSON.stringify([units, acceptUnits, kind, leaseMs, plan]);
+}
+
+/** Where a request is not the one of a fingerprint: "units was 10000 and is 20000, kind was …", null meaning left out. */
+export function differencesFrom(fingerprint: string, request: AdmissionRequest): string {
+  const before = JSON.parse(fingerprint) as unknown[];
+  const now = JSON.parse(fingerprintOf(request)) as unknown[];
+  return FINGERPRINT_FIELDS.flatMap((field, place) => {
+    const [was, is] = [JSON.stringify(before[place]), JSON.stringify(now[place])];
+    return was === is ? [] : [`${field} was ${was} and is ${is}`];
+  }).join(", ");
 }
 
 function checkLength(field: string, text: string, maximum: number): OutOfRange | null {

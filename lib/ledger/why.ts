@@ -26,6 +26,8 @@ export interface WhyFacts {
   readonly entry: { readonly units: number; readonly atMs: number; readonly origin: EntryOrigin };
   readonly meter: Meter;
   readonly cycle: Cycle;
+  /** The agreement of the meter; null without one. */
+  readonly agreement: { readonly planKey: string | null; readonly fromMs: number } | null;
   /** For a click on a link with a cap: the cap, and the billable clicks that the link has in all. */
   readonly cap: { readonly capUnits: number; readonly billedUnits: number } | null;
   /** For the entry of a job: how that job ended. */
@@ -45,16 +47,20 @@ export interface WhyText {
 }
 
 /**
- * `formatTime` writes an instant in the reader's zone. Throws `AssertionError` for the entry of a job without the facts
- * of that job.
+ * `formatTime` writes an instant in the reader's zone, `planName` is how a plan is called there. Throws
+ * `AssertionError` for the entry of a job without the facts of that job.
  */
-export function whyText(facts: WhyFacts, formatTime: (instantMs: number) => string): WhyText {
+export function whyText(
+  facts: WhyFacts,
+  formatTime: (instantMs: number) => string,
+  planName: (planKey: string) => string,
+): WhyText {
   return {
     title: titleOf(facts),
     reasons: [
       originText(facts, formatTime),
       ...(facts.cap === null ? [] : [capText(facts.cap, facts.meter.feature)]),
-      meterText(facts, formatTime),
+      meterText(facts, formatTime, planName),
       reportText(facts, formatTime),
     ],
   };
@@ -135,14 +141,28 @@ function capText({ capUnits, billedUnits }: NonNullable<WhyFacts["cap"]>, featur
   return `The link's cap is ${amount(capUnits, feature)}; ${count(billedUnits)} ${verb} billed.`;
 }
 
-function meterText({ entry, meter, cycle }: WhyFacts, formatTime: (instantMs: number) => string): string {
-  const agreement =
-    meter.agreementId === null ? "with no agreement in force" : `under agreement ${meter.agreementId}`;
+function meterText(
+  { entry, meter, cycle, agreement }: WhyFacts,
+  formatTime: (instantMs: number) => string,
+  planName: (planKey: string) => string,
+): string {
   const place = entry.units === 0 ? "It adds 0 to" : "It is in";
+  // An agreement that is not the first of its cycle has a meter of its own, for its part of the cycle.
+  const began =
+    agreement !== null && agreement.fromMs > cycle.startMs && agreement.fromMs < cycle.endMs
+      ? ` The agreement began within it, on ${formatTime(agreement.fromMs)}.`
+      : "";
   return (
-    `${place} the meter "${meter.feature}" ${agreement}, cycle ${cycle.name}: ` +
-    `from ${formatTime(cycle.startMs)} up to ${formatTime(cycle.endMs)}.`
+    `${place} the meter "${meter.feature}" ${agreementText(agreement, planName)}, cycle ${cycle.name}: ` +
+    `from ${formatTime(cycle.startMs)} up to ${formatTime(cycle.endMs)}.${began}`
   );
+}
+
+function agreementText(agreement: WhyFacts["agreement"], planName: (planKey: string) => string): string {
+  if (agreement === null) return "with no agreement in force";
+  return agreement.planKey === null
+    ? "of an agreement whose plan is not known"
+    : `of the plan ${planName(agreement.planKey)}`;
 }
 
 function reportText(facts: WhyFacts, formatTime: (instantMs: number) => string): string {

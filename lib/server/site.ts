@@ -16,3 +16,15 @@ export function siteRedirect(
   if (site.host === host.toLowerCase()) return null;
   return `${site.origin}${target.pathname}${target.search}`;
 }
+
+/**
+ * The origin that a request came to, as the reader of an answer would type it. A client writes the Host header, so one
+ * that is no host gets the site's own address instead.
+ */
+export function originOf(headers: Pick<Headers, "get">, siteUrl: string): string {
+  const host = headers.get("host") ?? "";
+  const isSecure = headers.get("x-forwarded-proto") === "https";
+  return /^[\w.-]+(?::\d{1,5})?$|^\[[\da-f:]+\](?::\d{1,5})?$/i.test(host)
+    ? `${isSecure ? "https" : "http"}://${host}`
+    : new URL(siteUrl).origin;
+}

@@ -149,13 +149,15 @@ function readAnswer(response, text) {
 }
 
 /**
- * One line that says what a call got instead of what it needed.
+ * One line that says what a call got instead of what it needed, and what to do next where the answer tells.
  * @param {Call} call
  * @param {Answer} answer
  */
 export function answerFault({ method, path }, { status, body }) {
-  const detail = typeof body === "object" && body !== null ? (body.detail ?? body.title ?? body.code) : body;
-  return `${method} /api/v1${path} answered ${status}${detail ? `: ${String(detail).slice(0, 300)}` : ""}`;
+  const isObject = typeof body === "object" && body !== null;
+  const detail = isObject ? (body.detail ?? body.title ?? body.code) : body;
+  const next = isObject && typeof body.next === "string" ? ` ${body.next}` : "";
+  return `${method} /api/v1${path} answered ${status}${detail ? `: ${String(detail).slice(0, 300)}` : ""}${next}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { limitWords } from "../../app/app/limit-words.ts";
+import { limitWords, newLimitWords, spentWords } from "../../app/app/limit-words.ts";
 import { viewJob } from "../../lib/gate/job-view.ts";
 import { makeJob } from "../gate/fixtures.ts";
 
@@ -41,7 +41,7 @@ describe("the words at the limit", () => {
     ["nearly used up, the rest in small holds", { used: 90_000, held: 10_000 }, NEARLY_FULL, true],
     ["used up", { used: 100_000, held: 0 }, USED_UP, true],
     ["used up and still held, after a smaller plan", { used: 100_000, held: 500 }, USED_UP, true],
-    ["over a limit that was lowered", { used: 150_000, held: 0 }, USED_UP, true],
+    ["over a limit that was lowered", { used: 450_000, held: 0 }, "The limit is used up (450%)", true],
     ["holds over a limit that was lowered", { used: 10_000, held: 150_000 }, FULL_OF_HOLDS, false],
     ["a plan without any", { used: 0, held: 0, limit: 0 }, "The plan has no tokens", true],
     ["without a limit say nothing", { used: 1_000_000, held: 5, limit: null }, null, false],
@@ -65,4 +65,30 @@ describe("the words at the limit", () => {
     expect(words({ ...full, jobs: 100 })?.detail).toContain("100 or more running jobs of yours hold");
     expect(words({ ...full, jobs: 3, cycle: "2026-09" })?.detail).toContain(" Running jobs of yours hold");
   });
+});
+
+describe("what running jobs have spent of what they hold", () => {
+  const jobOf = (usedUnits: number, cycle = CYCLE.name) => viewJob("j", makeJob({ usedUnits, cycle }));
+
+  test("is the sum over the jobs of this cycle", () => {
+    const running = [jobOf(300), jobOf(1_200), jobOf(50, "2026-09")];
+    expect(spentWords({ running, cycle: CYCLE })).toBe("of which 1,500 spent so far");
+    expect(spentWords({ running: [], cycle: CYCLE })).toBe("of which 0 spent so far");
+  });
+
+  test("is at least so much where not every job is named", () => {
+    const running = Array.from({ length: 100 }, () => jobOf(10));
+    expect(spentWords({ running, cycle: CYCLE })).toBe("of which at least 1,000 spent so far");
+  });
+});
+
+test.each([
+  ["a number", 100_000, "Your limit is 100,000 tokens a cycle, at once."],
+  ["none", null, "It has no limit of tokens."],
+])("a new plan says its limit: %s", (_name, limitUnits, words) => {
+  expect(newLimitWords({ limitUnits, provider: "kinde", readAtMs: 0, stale: false })).toContain(words);
+  expect(newLimitWords({ limitUnits, provider: "fixed", readAtMs: 0, stale: false })).toContain(
+    "stays as it was",
+  );
+  expect(newLimitWords(null)).toContain("not known yet");
 });

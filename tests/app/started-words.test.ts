@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startedWords } from "../../app/app/jobs/started-words.ts";
+import { startedTitle, startedWords } from "../../app/app/jobs/started-words.ts";
 import { viewJob } from "../../lib/gate/job-view.ts";
 import { makeJob } from "../gate/fixtures.ts";
 
@@ -18,4 +18,13 @@ test.each([
   [[ended, ended], "All of them have ended: 2,000 tokens used, 4,000 came back, nothing is held any more."],
 ])("what is held is said of the jobs as they are now (%#)", (jobs, words) => {
   expect(startedWords(jobs)).toBe(words);
+});
+
+test.each([
+  [[running], 1, "Started"],
+  [[ended], 1, "Ended"],
+  [[running, ended], 5, "2 of 5 started"],
+  [[ended, ended], 5, "2 of 5 started, all have ended"],
+])("the title says whether they still run (%#)", (jobs, asked, title) => {
+  expect(startedTitle(jobs, asked)).toBe(title);
 });

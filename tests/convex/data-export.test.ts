@@ -147,6 +147,10 @@ test("a cursor of one account gives nothing of it to another", async () => {
   expect(stolen.rows).toEqual([]);
 });
 
+test("a limit that was never read is told apart from none", async () => {
+  expect(await me.query("dataExport:usage", {})).toMatchObject({ limitState: "unknown", limit: null });
+});
+
 test("no API key exports", async () => {
   const tenant = await createTenant(backend);
   const calls: [string, object][] = [

@@ -114,6 +114,11 @@ describe("reading the limit", () => {
       kind: "admitted",
       limit: { limitUnits: null },
     });
+    expect(await tenant.usage()).toMatchObject({
+      limitState: "unlimited",
+      limit: { limitUnits: null },
+      freeUnits: null,
+    });
     expect(await backend.readAll("audit")).toMatchObject([
       { action: "account_created" },
       { action: "api_key_created" },

@@ -84,6 +84,17 @@ describe("the newest entries", () => {
     expect(times).toEqual(times.toSorted((a, b) => b - a));
   });
 
+  test("the first cycle is the earliest in which either feature counted something", async () => {
+    const first = (of = tenant) => of.query<string | null>("screensEntries:firstCycle", {});
+    expect(await first()).toBeNull();
+    await jobOf(3, "a");
+    expect(await first()).toBe("2026-10");
+    const { id } = await createLink();
+    await click(id, AT_MS - 40 * 86_400_000);
+    expect(await first()).toBe("2026-08");
+    expect(await first(await createTenant(backend))).toBeNull();
+  });
+
   test("filters: feature, link, part of a code or key, and what was not billed", async () => {
     const [one, other] = [await createLink({ code: "Autumn-26" }), await createLink()];
     await click(one.id, AT_MS);

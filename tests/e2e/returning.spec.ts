@@ -40,7 +40,7 @@ test("whoever comes back after ten minutes sees numbers, on each screen that has
     expect(set.status).toBe(201);
     await comeBackTo("/app/plan");
     await expect(page.getByText("of an unknown limit")).toBeVisible();
-    const bar = page.getByRole("img", { name: "0 tokens used and 0 held; the limit is not known" });
+    const bar = page.getByRole("img", { name: "0 tokens used and 0 held (limit not known)" });
     await expect(bar).toBeVisible();
     await expect(bar.locator("div")).toHaveCount(0);
   } finally {

@@ -77,11 +77,28 @@ test("the API reference has every operation of the document", async ({ page, sta
   expect(operations.length).toBeGreaterThan(30);
   await page.goto(`${stack.siteUrl}/docs/api`);
   for (const { operationId, summary } of operations) {
-    await expect(page.locator(`article[id="${operationId}"] h3`)).toHaveText(summary ?? "");
+    const fold = page.locator("details", { has: page.locator(`[id="${operationId}"]`) }).last();
+    await expect(fold.locator("h3")).toHaveText(summary ?? "");
   }
   const start = page.locator("#startJob");
+  await expect(start).toBeHidden();
+  await page.locator("summary", { hasText: "Hold units and start a job" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(start).toContainText(`curl -s -X POST ${stack.siteUrl}/api/v1/jobs`);
   await start.getByText("Body", { exact: true }).click();
   await expect(start.getByText("Units to hold")).toBeVisible();
+});
+
+test("a link to an operation, or to an object, opens it without a script", async ({ browser, stack }) => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${stack.siteUrl}/docs/api#getUsage`);
+  const usage = page.locator("#getUsage");
+  await expect(usage.getByText("Answers", { exact: true })).toBeVisible();
+  await usage.getByText("Answers", { exact: true }).click();
+  await usage.getByRole("link", { name: /Limit/ }).first().click();
+  await expect(page.locator("#Limit").getByText("readAtMs", { exact: true })).toBeVisible();
+  await context.close();
 });
 
 test("the pages of the site need less JavaScript than a screen may", async ({ page, stack }) => {

@@ -66,7 +66,7 @@ export async function open(page: Page, section: string): Promise<void> {
 
 /** One of the figures beside the usage bar. */
 export function figure(page: Page, name: "Used" | "Held" | "Free" | "Limit") {
-  return page.locator("dt", { hasText: new RegExp(`^${name}$`) }).locator("xpath=following-sibling::dd");
+  return page.locator("dt", { hasText: new RegExp(`^${name}$`) }).locator("xpath=following-sibling::dd[1]");
 }
 
 export interface JobForm {

@@ -116,13 +116,17 @@ describe("order of checks", () => {
     const first = decideAdmission(request({ units: 10 }), state(100, 0, 0));
     if (first.kind !== "admit") throw new Error("not admitted");
     expect(decideReplay(first.job, request({ units: 10 }))).toBeNull();
-    for (const other of [
-      { units: 11 },
-      { units: 10, acceptUnits: 5 },
-      { units: 10, kind: "x" },
-      { leaseMs: 10_000 },
-    ]) {
-      expect(decideReplay(first.job, request(other))).toMatchObject({ code: "key_conflict" });
+    const runner = { steps: 3, stepUnits: 1, stepMs: 100, endAs: "completed" as const };
+    for (const [other, differences] of [
+      [{ units: 11 }, "units was 10 and is 11"],
+      [{ units: 10, acceptUnits: 5 }, "acceptUnits was null and is 5"],
+      [{ units: 10, kind: "x" }, 'kind was "default" and is "x"'],
+      [{ units: 10, leaseMs: 10_000 }, "leaseMs was 120000 and is 10000"],
+      [{ units: 10, runner }, 'runner was null and is [3,1,100,"completed"]'],
+      [{ units: 12, leaseMs: 10_000 }, "units was 10 and is 12, leaseMs was 120000 and is 10000"],
+    ] as const) {
+      const message = `The key "k" already names a job with another request: ${differences}.`;
+      expect(decideReplay(first.job, request(other))).toEqual({ code: "key_conflict", message });
     }
   });
 });

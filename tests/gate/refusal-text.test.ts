@@ -158,7 +158,10 @@ test.each<[Refusal | LimitUnknown, string]>([
     { code: "payment_overdue", overdueSinceMs: 7, blockedSinceMs: 8 },
     "Pay the invoice; new jobs start again as soon as the payment is known.",
   ],
-  [{ code: "key_conflict", message: "another amount" }, "Use a new key for a new job."],
+  [
+    { code: "key_conflict", message: "another amount" },
+    "Use a new key for a new job, or send the same values for the same one.",
+  ],
 ])("%o says what to do next", (refusal, next) => {
   expect(text(refusal).next).toBe(next);
 });

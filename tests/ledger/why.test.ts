@@ -5,10 +5,13 @@ import { whyText, type EntryOrigin, type WhyFacts } from "../../lib/ledger/why.t
 const AT = Date.parse("2026-11-19T12:00:00Z");
 const formatTime = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
 
+const planName = (planKey: string): string => planKey.toUpperCase();
+
 const facts = (origin: EntryOrigin, units: number, change: Partial<WhyFacts> = {}): WhyFacts => ({
   entry: { units, atMs: AT, origin },
   meter: { accountId: "acc", agreementId: "agreement_1", feature: "clicks", cycle: "2026-10" },
   cycle: cycleAt(Date.parse("2026-10-20T15:29:00Z"), AT),
+  agreement: { planKey: "pro", fromMs: 0 },
   cap: null,
   job: null,
   ledgerUnits: 8_460,
@@ -24,19 +27,25 @@ const click = (change: Partial<Extract<EntryOrigin, { kind: "click" }>> = {}): E
 });
 
 test("a billed click tells its class, rule, instant, meter, cycle, cap and report", () => {
-  expect(whyText(facts(click(), 1, { cap: { capUnits: 1_000, billedUnits: 12 } }), formatTime)).toEqual({
+  expect(
+    whyText(facts(click(), 1, { cap: { capUnits: 1_000, billedUnits: 12 } }), formatTime, planName),
+  ).toEqual({
     title: "Billed: 1 click",
     reasons: [
       "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. No rule speaks against it.",
       "The link's cap is 1,000 clicks; 12 are billed.",
-      'It is in the meter "clicks" under agreement agreement_1, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
+      'It is in the meter "clicks" of the plan PRO, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
       "The last total sent for this meter, and taken by the provider, is 8,457 clicks, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
     ],
   });
 });
 
 test("one click that is billed is said in the singular", () => {
-  const { reasons } = whyText(facts(click(), 1, { cap: { capUnits: 1, billedUnits: 1 } }), formatTime);
+  const { reasons } = whyText(
+    facts(click(), 1, { cap: { capUnits: 1, billedUnits: 1 } }),
+    formatTime,
+    planName,
+  );
   expect(reasons[1]).toBe("The link's cap is 1 click; 1 is billed.");
 });
 
@@ -47,11 +56,11 @@ test.each([
   ["bot", "isbot: Googlebot", "A program asked for it"],
   ["over_cap", "cap: 10 of 10 billed", "The link had all the clicks that its cap allows"],
 ] as const)("a click of class %s says that it is not billed, and the rule", (kind, rule, text) => {
-  const { title, reasons } = whyText(facts(click({ class: kind, rule }), 0), formatTime);
+  const { title, reasons } = whyText(facts(click({ class: kind, rule }), 0), formatTime, planName);
   expect(title).toBe("Not billed");
   expect(reasons[0]).toContain(text);
   expect(reasons[0]).toContain(`Rule: ${rule}.`);
-  expect(reasons[1]).toMatch(/^It adds 0 to the meter "clicks" under agreement agreement_1, cycle 2026-10:/);
+  expect(reasons[1]).toMatch(/^It adds 0 to the meter "clicks" of the plan PRO, cycle 2026-10:/);
 });
 
 const jobOrigin: EntryOrigin = { kind: "job", jobKey: "job-1", budgetCycle: "2026-10" };
@@ -67,7 +76,11 @@ test.each([
   ],
 ] as const)("a job that is %s tells how it ended, and what it held, used and gave back", (status, end) => {
   const job = { status, heldUnits: 40_000, usedUnits: 31_200, overCapUnits: 0 };
-  const why = whyText(facts(jobOrigin, 31_200, { job, meter: tokens, ledgerUnits: 31_200 }), formatTime);
+  const why = whyText(
+    facts(jobOrigin, 31_200, { job, meter: tokens, ledgerUnits: 31_200 }),
+    formatTime,
+    planName,
+  );
   expect(why.title).toBe("Billed: 31,200 tokens");
   expect(why.reasons[0]).toBe(
     `${end} It held 40,000 tokens, used 31,200 and returned 8,800. Its hold was in cycle 2026-10.`,
@@ -77,7 +90,7 @@ test.each([
 
 test("a capped job also tells what it wanted beyond its hold", () => {
   const job = { status: "capped", heldUnits: 1_500, usedUnits: 1_500, overCapUnits: 300 } as const;
-  const { reasons } = whyText(facts(jobOrigin, 1_500, { job, meter: tokens }), formatTime);
+  const { reasons } = whyText(facts(jobOrigin, 1_500, { job, meter: tokens }), formatTime, planName);
   expect(reasons[0]).toBe(
     "Job job-1 was stopped at the end of its hold on 2026-11-19T12:00. It held 1,500 tokens, used 1,500 and " +
       "returned 0. It wanted 300 more; the hold cut that off. Its hold was in cycle 2026-10.",
@@ -85,7 +98,7 @@ test("a capped job also tells what it wanted beyond its hold", () => {
 });
 
 test("the entry of a job needs the facts of that job", () => {
-  expect(() => whyText(facts(jobOrigin, 1), formatTime)).toThrow("no facts of job job-1");
+  expect(() => whyText(facts(jobOrigin, 1), formatTime, planName)).toThrow("no facts of job job-1");
 });
 
 test.each([
@@ -95,18 +108,33 @@ test.each([
   [{ kind: "carry_over", reviewId: "r1" }, 5, "Correction: 5 clicks more", "Review r1 carried"],
   [{ kind: "write_off", reviewId: "r1" }, -5, "Correction: 5 clicks less", "Review r1 wrote"],
 ] as const)("%j of %i units", (origin, units, title, text) => {
-  const why = whyText(facts(origin, units), formatTime);
+  const why = whyText(facts(origin, units), formatTime, planName);
   expect(why.title).toBe(title);
   expect(why.reasons[0]).toContain(text);
 });
 
 test("without an agreement, or before a report, it says so", () => {
   const meter = { accountId: "acc", agreementId: null, feature: "clicks", cycle: "2026-10" };
-  expect(whyText(facts(click(), 1, { meter }), formatTime).reasons.slice(-2)).toEqual([
+  expect(
+    whyText(facts(click(), 1, { meter, agreement: null }), formatTime, planName).reasons.slice(-2),
+  ).toEqual([
     'It is in the meter "clicks" with no agreement in force, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
     "Nothing of this meter is sent to the provider. Its total in the ledger is 8,460 clicks.",
   ]);
-  expect(whyText(facts(click(), 1, { confirmed: null }), formatTime).reasons.at(-1)).toBe(
+  expect(whyText(facts(click(), 1, { confirmed: null }), formatTime, planName).reasons.at(-1)).toBe(
     "No total of this meter has been confirmed by the provider yet. Its total in the ledger is 8,460 clicks.",
   );
+});
+
+test("an agreement that began within the cycle says when, and one of an unknown plan says that", () => {
+  const fromMs = Date.parse("2026-11-10T08:00:00Z");
+  const reasons = (agreement: WhyFacts["agreement"]) =>
+    whyText(facts(click(), 1, { agreement }), formatTime, planName).reasons.join(" ");
+  expect(reasons({ planKey: "pro", fromMs })).toContain(
+    "up to 2026-11-20T15:29. The agreement began within it, on 2026-11-10T08:00.",
+  );
+  expect(reasons({ planKey: "pro", fromMs: Date.parse("2026-10-20T15:29:00Z") })).not.toContain(
+    "began within",
+  );
+  expect(reasons({ planKey: null, fromMs: 0 })).toContain("of an agreement whose plan is not known, cycle");
 });

@@ -85,6 +85,22 @@ describe("children", () => {
     expect(await exit).toMatchObject({ signal: "SIGKILL" });
   });
 
+  test("loaded with exit-with-parent go on while a helper that inherits it has no stdin", async () => {
+    const children = new Children(process.cwd());
+    const helper = join(folder, "helper.cjs");
+    writeFileSync(helper, program("helper", FOREVER)[1]!);
+    const forked = `require("node:child_process").fork(${JSON.stringify(helper)}, {
+      stdio: ["ignore", "ignore", "ignore", "ipc"] }); ${FOREVER}`;
+    const args = ["--import", "./scripts/support/exit-with-parent.mjs", ...program("a", forked)];
+    const exit = children.start({ name: "a", args });
+    const pids = [await started("a"), await started("helper")];
+    // A helper whose stdin has ended finds that out at its first look, long before this.
+    expect(await Promise.race([exit, sleep(500, "goes on")])).toBe("goes on");
+    expect(pids.every(isRunning)).toBe(true);
+    await children.stopAll();
+    await until(() => (pids.some(isRunning) ? null : true));
+  });
+
   test("loaded with exit-with-parent end when their supervisor is killed", async () => {
     const child = program("child", FOREVER);
     const spec = { name: "a", args: ["--import", "./scripts/support/exit-with-parent.mjs", ...child] };

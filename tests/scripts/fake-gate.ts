@@ -171,7 +171,7 @@ function admit(account: Account, body: Body): [number, object] {
   if (before) return [200, { job: before, replayed: true }];
   if (account.jobs.size >= account.jobsPerMinute) return [429, { code: "rate_limited", detail: "Too many." }];
   if (account.usedUnits + heldBy(account) + units > account.limitUnits) {
-    return [402, { code: "limit_reached", detail: "They do not fit." }];
+    return [402, { code: "limit_reached", detail: "They do not fit.", next: "Ask for less." }];
   }
   const id = `job${account.jobs.size}`;
   const job = {

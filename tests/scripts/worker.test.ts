@@ -61,11 +61,11 @@ describe("a worker", () => {
     expect(run.stdout).not.toContain("step 3");
   });
 
-  test("says why it was refused", async () => {
+  test("says why it was refused, and what to do next", async () => {
     const run = await worker("--units", "100001");
     expect(run).toMatchObject({
       status: 1,
-      stderr: "worker: POST /api/v1/jobs answered 402: They do not fit.\n",
+      stderr: "worker: POST /api/v1/jobs answered 402: They do not fit. Ask for less.\n",
     });
   });
 

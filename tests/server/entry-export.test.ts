@@ -162,6 +162,7 @@ test("an entry of nobody's, or of another account, is a 404", async () => {
 test("why: the words name the click, the rule, the meter and the report, in UTC", async () => {
   const facts = {
     cycle: { name: "2026-10", startMs: Date.UTC(2026, 9, 20, 15, 29), endMs: Date.UTC(2026, 10, 20, 15, 29) },
+    agreement: { planKey: "pro", fromMs: 0 },
     cap: { capUnits: 5000, billedUnits: 1 },
     job: null,
     ledgerUnits: 8460,

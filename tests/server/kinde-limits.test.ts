@@ -108,7 +108,7 @@ test("the plan's limit is read over HTTP, shown with its age, and not read again
   await advance(30_000);
   expect(await call("GET", "/usage")).toMatchObject({
     status: 200,
-    json: { limit: { limitUnits: 10_000, stale: false }, limitAgeMs: 30_000 },
+    json: { limitState: "known", limit: { limitUnits: 10_000, stale: false }, limitAgeMs: 30_000 },
   });
   expect(await reads()).toBe(1);
 });
@@ -173,7 +173,9 @@ test("A10: an unreachable provider: the last limit serves up to 10 minutes, mark
   expect(await admit("b", 1)).toMatchObject({ status: 201, json: { limit: { stale: true } } });
   await advance(2_000);
   expect(await admit("c", 1)).toMatchObject({ status: 503, json: { code: "limit_unknown" } });
-  expect(await call("GET", "/usage")).toMatchObject({ json: { limit: null, limitAgeMs: null } });
+  expect(await call("GET", "/usage")).toMatchObject({
+    json: { limitState: "unknown", limit: null, limitAgeMs: null, freeUnits: null },
+  });
 
   await kinde.clearFaults();
   await advance(5_000);

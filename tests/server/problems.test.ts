@@ -71,6 +71,13 @@ describe("a refused admission is a problem with its status and the numbers of th
     });
   });
 
+  test("it says what to do next", async () => {
+    const refusal = { code: "held_by_running_jobs", ...room, freeUnits: 7, earliestLeaseExpiresAtMs: 1 };
+    api.convex.on("gate:admit", { value: { kind: "refused", refusal } });
+    const { json } = await api.call("/jobs", { method: "POST", body: { key: "k", units: 50 } });
+    expect(json.next).toBe("Wait for one to end, or ask for at most 7.");
+  });
+
   test("an extension is refused in the same words", async () => {
     api.convex.on("gate:extend", { value: { kind: "refused", refusal: { code: "limit_reached", ...room } } });
     const answer = await api.call(`/jobs/${JOB_ID}/extend`, {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { answerPolicy, livePolicy, sitePolicy } from "../../lib/server/content-security.ts";
-import { siteRedirect } from "../../lib/server/site.ts";
+import { originOf, siteRedirect } from "../../lib/server/site.ts";
 
 const TARGET = { pathname: "/app/x", search: "?a=1" };
 
@@ -40,4 +40,14 @@ test("a page without a session talks to this origin alone", () => {
     expect(other).toMatch(/connect-src 'self'(?:;|$)/);
     expect(other).toMatch(/script-src 'self'(?! 'unsafe-inline')/);
   }
+});
+
+test.each([
+  ["the host of the request", { host: "127.0.0.1:4310" }, "http://127.0.0.1:4310"],
+  ["https behind TLS", { host: "a.example.org", "x-forwarded-proto": "https" }, "https://a.example.org"],
+  ["an IPv6 address", { host: "[::1]:3000" }, "http://[::1]:3000"],
+  ["the site, for what is no host", { host: '";echo' }, "https://usage.example.com"],
+  ["the site, without a host", { accept: "*/*" }, "https://usage.example.com"],
+])("the commands of a page name %s", (_name, headers, origin) => {
+  expect(originOf(new Headers(headers), "https://usage.example.com/")).toBe(origin);
 });

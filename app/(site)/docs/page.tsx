@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import Link from "next/link";
 import { linkClass } from "../../components/button.tsx";
 import { Code, Commands, List, Part, Terms, Text } from "../text.tsx";
+import { siteOrigin } from "../origin.ts";
 import { DocsHead } from "./docs-head.tsx";
 
 export const metadata: Metadata = { title: "Getting started" };
@@ -19,7 +20,8 @@ const SCREENS = [
   ["/ops", "for operators: labs, reconciliation, reviews, inbox, faults, audit"],
 ] as const;
 
-export default function GettingStartedPage() {
+export default async function GettingStartedPage() {
+  const origin = await siteOrigin();
   return (
     <>
       <DocsHead title="Getting started">
@@ -49,7 +51,7 @@ export default function GettingStartedPage() {
           Make a key at <Code>/app/keys</Code>. A worker holds units, charges them step by step, and settles:
         </Text>
         <Commands
-          text={`API=http://localhost:3000/api/v1; JSON='content-type: application/json'
+          text={`API=${origin}/api/v1; JSON='content-type: application/json'
 curl -s $API/jobs -H "authorization: Bearer KEY" -H "$JSON" -d '{"key":"report-1","units":4000}'
 curl -s $API/jobs/JOB_ID/charge -H "authorization: Bearer KEY" -H "$JSON" -d '{"step":1,"units":3100,"fence":FENCE}'
 curl -s $API/jobs/JOB_ID/settle -H "authorization: Bearer KEY" -H "$JSON" -d '{"outcome":"completed"}'`}

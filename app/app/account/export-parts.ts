@@ -16,8 +16,8 @@ export function exportParts(client: ConvexReactClient): ExportPart[] {
   ) => await client.query(dataExport.entries, { feature, cursor });
   return [
     once("usage", async () => {
-      const { cycles, limit } = await client.query(dataExport.usage, {});
-      return [{ limit }, ...cycles];
+      const { cycles, limitState, limit } = await client.query(dataExport.usage, {});
+      return [{ limitState, limit }, ...cycles];
     }),
     {
       name: "jobs",

@@ -1,7 +1,9 @@
 "use client";
 
+import { useQuery } from "convex/react";
 import { Download } from "lucide-react";
 import { useState } from "react";
+import { api } from "../../../convex/_generated/api";
 import { buttonClass } from "../../components/button.tsx";
 import { CheckField } from "../../components/field.tsx";
 import { FilterField, ListControls, type Option, SearchField } from "../../components/list-controls.tsx";
@@ -19,6 +21,7 @@ const FEATURES = [
 /** The ledger of the account: what was billed, what was not, and why. */
 export function EntriesScreen() {
   const current = useUsage()?.cycle.name;
+  const first = useQuery(api.screensEntries.firstCycle, {}) ?? null;
   const [cycle, setCycle] = useState("");
   const [feature, setFeature] = useState<(typeof FEATURES)[number][0]>("");
   const [all, setAll] = useState(false);
@@ -67,7 +70,7 @@ export function EntriesScreen() {
           <FilterField
             label="Cycle"
             className="sm:w-40"
-            options={[["", "This cycle"], ...(current === undefined ? [] : cyclesBefore(current))]}
+            options={[["", "This cycle"], ...(current === undefined ? [] : cyclesBefore(current, first))]}
             value={cycle}
             onChange={setCycle}
           />
@@ -92,11 +95,13 @@ export function EntriesScreen() {
   );
 }
 
-/** The cycles before one, the newest first: a cycle has the name of the month it starts in. */
-function cyclesBefore(name: string): Option<string>[] {
+/** The cycles before one, the newest first, back to the first in which anything was counted. */
+function cyclesBefore(name: string, first: string | null): Option<string>[] {
+  // A cycle has the name of the month it starts in.
   const [year = 0, month = 1] = name.split("-").map(Number);
-  return Array.from({ length: CYCLES_OFFERED - 1 }, (_, back) => {
-    const before = new Date(Date.UTC(year, month - 2 - back)).toISOString().slice(0, 7);
-    return [before, `Cycle ${before}`];
-  });
+  return Array.from({ length: CYCLES_OFFERED - 1 }, (_, back) =>
+    new Date(Date.UTC(year, month - 2 - back)).toISOString().slice(0, 7),
+  )
+    .filter((before) => first !== null && before >= first)
+    .map((before) => [before, `Cycle ${before}`]);
 }

@@ -9,6 +9,7 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { formatInstant } from "../../components/format.ts";
 import { Loading } from "../../components/states.tsx";
+import { planName } from "../plan/plans.ts";
 
 /** "Why was this billed", or was not: from the row to the bill, in sentences, and the facts behind them. */
 export function WhyDialog(props: { entry: EntryView | null; isOpen: boolean; onClose: () => void }) {
@@ -31,7 +32,7 @@ function Why({ entryId }: { entryId: string }) {
   const { agreementId, feature, cycle, origin } = entry;
   // The account is the reader; its id adds nothing to the words.
   const meter = { accountId: "", agreementId, feature, cycle };
-  const { title, reasons } = whyText({ ...facts, entry, meter }, formatInstant);
+  const { title, reasons } = whyText({ ...facts, entry, meter }, formatInstant, planName);
   return (
     <div className="flex flex-col gap-4 text-sm">
       <p className="text-base font-semibold">{title}</p>
@@ -48,6 +49,11 @@ function Why({ entryId }: { entryId: string }) {
             <Fact name="Agent">{origin.agent ?? "none sent"}</Fact>
             <Fact name="Came from">{origin.referrer ?? "not said"}</Fact>
           </>
+        )}
+        {agreementId !== null && (
+          <Fact name="Agreement">
+            <span className="font-mono">{agreementId}</span>
+          </Fact>
         )}
         <Fact name="Entry">
           <span className="font-mono">{entry.id}</span>

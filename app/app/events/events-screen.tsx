@@ -5,21 +5,15 @@ import Link from "next/link";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import { ButtonLink, linkClass } from "../../components/button.tsx";
+import { EVENT_STATUSES, EVENT_TYPES, EventState, typeName } from "../../components/event-words.tsx";
 import { ListBody } from "../../components/list-body.tsx";
-import { FilterField, ListControls, SearchField } from "../../components/list-controls.tsx";
+import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
 import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
 import { useList } from "../../components/use-list.ts";
-import {
-  cameTo,
-  EVENT_STATUSES,
-  EVENT_TYPES,
-  EventStatus,
-  type EventView,
-  typeName,
-} from "./event-words.tsx";
+import { cameTo, type EventView } from "./came-to.ts";
 
 const COLUMNS: readonly Column<EventView>[] = [
   {
@@ -30,8 +24,12 @@ const COLUMNS: readonly Column<EventView>[] = [
       </Link>
     ),
   },
-  { name: "Status", cell: ({ status }) => <EventStatus status={status} /> },
-  { name: "What it came to", cell: (event) => <span className="break-words">{cameTo(event)}</span> },
+  { name: "Status", cell: ({ status }) => <EventState status={status} /> },
+  {
+    name: "What it came to",
+    isWide: true,
+    cell: (event) => <span className="break-words">{cameTo(event)}</span>,
+  },
   {
     name: "Happened",
     cell: ({ occurredAtMs }) =>
@@ -39,11 +37,11 @@ const COLUMNS: readonly Column<EventView>[] = [
   },
   { name: "Received", cell: ({ receivedAtMs }) => <Instant ms={receivedAtMs} /> },
   {
-    name: "Seen",
+    name: "Deliveries",
     isNumber: true,
     cell: ({ seenCount }) => (
       <span title={seenCount > 1 ? `${seenCount - 1} of them copies, which change nothing` : undefined}>
-        {seenCount === 1 ? "once" : `${seenCount} times`}
+        {seenCount}
       </span>
     ),
   },
@@ -88,7 +86,7 @@ export function EventsScreen() {
           <FilterField
             label="Status"
             className="sm:w-44"
-            options={[["", "Any status"], ...EVENT_STATUSES]}
+            options={[["", "Any status"], ...optionsOf(EVENT_STATUSES)]}
             value={status}
             onChange={setStatus}
           />

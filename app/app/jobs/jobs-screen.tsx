@@ -3,9 +3,11 @@
 import { useQuery } from "convex/react";
 import { api } from "../../../convex/_generated/api";
 import { formatUnits } from "../../components/format.ts";
+import { limitName } from "../../components/limit-text.ts";
 import { MeterMark } from "../../components/meter-bar.tsx";
 import { ScreenHead } from "../../components/panel.tsx";
 import { Loading } from "../../components/states.tsx";
+import { spentWords } from "../limit-words.ts";
 import { UsageBar } from "../usage-bar.tsx";
 import { useUsage } from "../use-usage.ts";
 import { Estimates } from "./estimates.tsx";
@@ -50,7 +52,6 @@ export function JobsScreen() {
 /** What a job can still hold, where jobs are started: the whole picture is on the screen of the usage. */
 function Room() {
   const usage = useUsage();
-  const limit = usage?.limit;
   return (
     <section aria-label="Room" className="flex flex-col gap-2">
       {usage === undefined ? <div className="h-2" /> : <UsageBar isSmall usage={usage} />}
@@ -58,15 +59,13 @@ function Room() {
         {usage !== undefined && (
           <>
             <Part look="used" name="used" units={usage.usedUnits} />
-            <Part look="held" name="held" units={usage.heldUnits} />
+            <Part
+              look="held"
+              name={usage.heldUnits > 0 ? `held, ${spentWords(usage)}` : "held"}
+              units={usage.heldUnits}
+            />
             {usage.freeUnits !== null && <Part look="free" name="free" units={usage.freeUnits} />}
-            <span className="ml-auto">
-              {limit == null
-                ? "The limit is not known"
-                : limit.limitUnits === null
-                  ? "No limit"
-                  : `Limit ${formatUnits(limit.limitUnits)}`}
-            </span>
+            <span className="ml-auto first-letter:uppercase">{limitName(usage.limit)}</span>
           </>
         )}
       </p>

@@ -29,12 +29,12 @@ export function Preview({ asked }: { asked: Omit<AdmissionArgs, "key"> }) {
         </p>
       );
     case "would_refuse": {
-      const { title, detail } = refusalText(answer.refusal, formatInstant);
+      const { title, detail, next } = refusalText(answer.refusal, formatInstant);
       return (
         <p className={line}>
           <CircleSlash aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
           <span>
-            Would be refused now: {title.toLowerCase()}. <span className="text-muted">{detail}</span>
+            Would be refused now: {title.toLowerCase()}. <span className="text-muted">{detail}</span> {next}
           </span>
         </p>
       );

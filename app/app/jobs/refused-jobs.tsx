@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<RefusedView>[] = [
   },
   { name: "When", cell: ({ atMs }) => <Instant ms={atMs} /> },
   { name: "Asked for", isNumber: true, cell: ({ requestedUnits }) => formatUnits(requestedUnits) },
-  { name: "Why", cell: ({ refusal, times }) => <Why refusal={refusal} times={times} /> },
+  { name: "Why", isWide: true, cell: ({ refusal, times }) => <Why refusal={refusal} times={times} /> },
 ];
 
 /** Jobs that did not start, newest first, live. Not there for who was never refused one. */
@@ -40,7 +40,7 @@ export function RefusedJobs() {
     <Panel
       id="refused"
       title="Refused"
-      about="Jobs that did not start, of the last 30 days, with the numbers of that moment. Nothing was held or charged for them."
+      about="Jobs that did not start, of the last 30 days, with the numbers of that moment and what could be done then. Nothing was held or charged for them."
     >
       <ListBody
         list={list}
@@ -60,13 +60,14 @@ export function RefusedJobs() {
   );
 }
 
-/** The words of the answer, without what to do next: that was for then. */
+/** The words of the answer: what happened, the numbers, and what to do about it. */
 function Why({ refusal, times }: Pick<RefusedView, "refusal" | "times">) {
-  const { title, detail } = refusalText(refusal, formatInstant);
+  const { title, detail, next } = refusalText(refusal, formatInstant);
   return (
     <>
       <span className="block font-medium">{title}</span>
       <span className="block text-xs text-pretty text-muted">{detail}</span>
+      <span className="block text-xs text-pretty">{next}</span>
       {times > 1 && (
         <span className="block text-xs text-pretty text-muted">
           {formatUnits(times)} jobs were refused in this minute beside those listed. This is the last of them.

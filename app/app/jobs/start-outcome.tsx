@@ -9,7 +9,7 @@ import { ButtonLink } from "../../components/button.tsx";
 import { formatInstant } from "../../components/format.ts";
 import { Notice } from "../../components/notice.tsx";
 import { HeldNext } from "./held-next.tsx";
-import { startedWords } from "./started-words.ts";
+import { startedTitle, startedWords } from "./started-words.ts";
 import type { Admission } from "./use-admission.ts";
 
 export type Outcome = Admission | { readonly kind: "broken" };
@@ -23,14 +23,7 @@ export function StartOutcome({ outcomes }: { outcomes: readonly Outcome[] }) {
   const byCode = new Map(refused.map(({ refusal }) => [refusal.code, refusal]));
   return (
     <div role="status" className="flex flex-col gap-2 empty:hidden">
-      {started.length > 0 && (
-        <Notice
-          tone="good"
-          title={outcomes.length === 1 ? "Started" : `${started.length} of ${outcomes.length} started`}
-        >
-          <StartedJobs jobs={started.map(({ job }) => job)} />
-        </Notice>
-      )}
+      {started.length > 0 && <StartedJobs jobs={started.map(({ job }) => job)} asked={outcomes.length} />}
       {[...byCode.values()].map((refusal) => {
         const { title, detail, next } = refusalText(refusal, formatInstant);
         const count = refused.filter((outcome) => outcome.refusal.code === refusal.code).length;
@@ -68,7 +61,7 @@ export function StartOutcome({ outcomes }: { outcomes: readonly Outcome[] }) {
 }
 
 /** The jobs of the press as they are now. */
-function StartedJobs({ jobs }: { jobs: readonly JobView[] }) {
+function StartedJobs({ jobs, asked: count }: { jobs: readonly JobView[]; asked: number }) {
   const ids = jobs.map(({ id }) => id).join(" ");
   const asked = useMemo(
     () =>
@@ -78,10 +71,13 @@ function StartedJobs({ jobs }: { jobs: readonly JobView[] }) {
     [ids],
   );
   const answers: Record<string, JobView | Error | null | undefined> = useQueries(asked);
-  return startedWords(
-    jobs.map((job) => {
-      const now = answers[job.id];
-      return now == null || now instanceof Error ? job : now;
-    }),
+  const current = jobs.map((job) => {
+    const now = answers[job.id];
+    return now == null || now instanceof Error ? job : now;
+  });
+  return (
+    <Notice tone="good" title={startedTitle(current, count)}>
+      {startedWords(current)}
+    </Notice>
   );
 }

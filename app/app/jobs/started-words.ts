@@ -1,6 +1,13 @@
 import type { JobView } from "../../../lib/gate/job-view.ts";
 import { formatUnits } from "../../components/format.ts";
 
+/** How the jobs of one press stand: they have started, and later they have ended. `asked`: how many were asked for. */
+export function startedTitle(jobs: readonly JobView[], asked: number): string {
+  const isOver = jobs.every(({ status }) => status !== "running");
+  if (asked === 1) return isOver ? "Ended" : "Started";
+  return `${jobs.length} of ${asked} started${isOver ? ", all have ended" : ""}`;
+}
+
 /** What the jobs of one press hold now: it stays beside them while they run and end. */
 export function startedWords(jobs: readonly JobView[]): string {
   const running = jobs.filter(({ status }) => status === "running");

@@ -5,13 +5,13 @@ import { api } from "../../../convex/_generated/api";
 import { Badge } from "../../components/badge.tsx";
 import { buttonClass } from "../../components/button.tsx";
 import { formatUnits } from "../../components/format.ts";
+import { ofLimit } from "../../components/limit-text.ts";
 import { Notice } from "../../components/notice.tsx";
 import { Figure, Figures, Panel, ScreenHead } from "../../components/panel.tsx";
 import { Loading } from "../../components/states.tsx";
 import { Instant } from "../../components/time.tsx";
 import { UsageBar } from "../usage-bar.tsx";
 import { type OfferedPlan, planName, PLANS } from "./plans.ts";
-import type { Usage } from "../limit-words.ts";
 import { useUsage } from "../use-usage.ts";
 
 /** The plan of the account, and the others. */
@@ -75,11 +75,6 @@ export function PlanScreen() {
       </section>
     </>
   );
-}
-
-function ofLimit(limit: Usage["limit"]): string {
-  if (limit === null) return "of an unknown limit";
-  return limit.limitUnits === null ? "without a limit" : `of ${formatUnits(limit.limitUnits)}`;
 }
 
 function PlanCard(props: {

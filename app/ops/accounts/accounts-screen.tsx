@@ -9,6 +9,7 @@ import { planName } from "../../app/plan/plans.ts";
 import { Badge } from "../../components/badge.tsx";
 import { ButtonLink, linkClass } from "../../components/button.tsx";
 import { formatUnits } from "../../components/format.ts";
+import { ofLimit, wholeOf } from "../../components/limit-text.ts";
 import { ListBody } from "../../components/list-body.tsx";
 import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { MeterBar } from "../../components/meter-bar.tsx";
@@ -114,9 +115,7 @@ export function AccountsScreen() {
 }
 
 function Usage({ account: { usedUnits, heldUnits, limit } }: { account: AccountRow }) {
-  const whole = limit?.limitUnits ?? null;
-  const of =
-    limit === null ? "limit not read yet" : whole === null ? "unlimited" : `of ${formatUnits(whole)}`;
+  const of = ofLimit(limit);
   const held = heldUnits > 0 ? `, ${formatUnits(heldUnits)} held` : "";
   return (
     <span className="flex max-w-52 flex-col gap-1">
@@ -125,8 +124,8 @@ function Usage({ account: { usedUnits, heldUnits, limit } }: { account: AccountR
       </span>
       <MeterBar
         isSmall
-        label={`${formatUnits(usedUnits)} used${held}, ${of}`}
-        whole={limit === null ? "unknown" : whole}
+        label={`${formatUnits(usedUnits)} used ${of}${held}`}
+        whole={wholeOf(limit)}
         parts={[
           { name: "used", units: usedUnits, look: "used" },
           { name: "held", units: heldUnits, look: "held" },

@@ -9,6 +9,7 @@ import { Notice } from "../../components/notice.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
 import { Empty, Loading } from "../../components/states.tsx";
 import { Ago } from "../../components/time.tsx";
+import { NextLine } from "./next-line.tsx";
 import { OfferItem } from "./offer-item.tsx";
 import { type Faults, useFaults } from "./use-faults.ts";
 
@@ -19,7 +20,8 @@ export function FaultsScreen({ hasEmulator }: { hasEmulator: boolean }) {
   return (
     <>
       <ScreenHead title="Faults">
-        What can go wrong between Holdfast and Kinde, switched on by hand, to see what becomes of it.
+        What can go wrong between Holdfast and Kinde, switched on by hand. Each says what to do next to see
+        what becomes of it.
       </ScreenHead>
       {hasEmulator ? (
         <Switches />
@@ -104,6 +106,9 @@ function ActivePanel({ control: { state, refresh, switchOff } }: { control: Faul
               <Button size="sm" onClick={() => void switchOff(fault.id)}>
                 Switch off<span className="sr-only"> {titleOf(fault)}</span>
               </Button>
+              <div className="basis-full">
+                <NextLine offerId={offerOf(fault.settings)?.id} />
+              </div>
             </li>
           ))}
         </ul>
@@ -126,6 +131,9 @@ function StruckPanel({ struck }: { struck: readonly StruckFault[] }) {
             <span className="text-muted">
               {countOf(fault.hits, "time")}, last <Ago ms={fault.lastAtMs} />
             </span>
+            <div className="basis-full">
+              <NextLine offerId={offerOf(fault.settings)?.id} />
+            </div>
           </li>
         ))}
       </ul>

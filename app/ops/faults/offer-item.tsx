@@ -5,6 +5,7 @@ import { FAULT_SPANS, type FaultOffer, type FaultSpanId } from "../../../lib/kin
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
 import { FilterField } from "../../components/list-controls.tsx";
+import { NextLine } from "./next-line.tsx";
 
 /** One fault that can be switched on, and for how long. */
 export function OfferItem(props: {
@@ -30,6 +31,7 @@ export function OfferItem(props: {
           {props.isOn && <Badge tone="warn">on</Badge>}
         </h3>
         <p className="text-pretty text-muted">{about}</p>
+        <NextLine offerId={props.offer.id} />
       </div>
       <div className="flex items-end gap-2">
         <FilterField

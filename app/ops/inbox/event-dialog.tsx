@@ -7,19 +7,21 @@ import { api } from "../../../convex/_generated/api";
 import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog, Dialog } from "../../components/dialog.tsx";
+import {
+  deliveriesTitle,
+  EVENT_STATUSES,
+  EventState,
+  RECEIPT_FLAGS,
+  typeName,
+} from "../../components/event-words.tsx";
 import { Loading } from "../../components/states.tsx";
 import { Ago, Instant } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
-import { STATUSES, typeName } from "./words.ts";
 
 const NOT_REPLAYED = {
   running: "A worker is applying it at this moment.",
-  forbidden: "It is held back and may not be replayed.",
+  forbidden: "It is quarantined and may not be replayed.",
   not_found: "It is not there any more.",
-} as const;
-const FLAGS = {
-  webhook_id_reused: "its delivery id was used by another event",
-  other_body: "its body differs from the stored one",
 } as const;
 
 /** One event: what became of it, its deliveries, its signed body, and the replay. */
@@ -46,8 +48,8 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
           <div className="flex min-w-0 flex-col gap-5 text-sm">
             <div className="flex flex-wrap items-center justify-between gap-3">
               <p className="flex min-w-0 flex-1 flex-col items-start gap-1.5">
-                <Badge tone={STATUSES[found.event.status].tone}>{STATUSES[found.event.status].name}</Badge>
-                <span className="text-muted">{STATUSES[found.event.status].about}</span>
+                <EventState status={found.event.status} />
+                <span className="text-muted">{EVENT_STATUSES[found.event.status].about}</span>
               </p>
               <Button onClick={() => setIsAsking(true)}>
                 <RotateCcw aria-hidden className="size-4" />
@@ -60,7 +62,7 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
                   <span className="text-bad">{found.event.error}</span>
                 </Fact>
               )}
-              {found.event.result !== null && <Fact name="What became of it">{found.event.result}</Fact>}
+              {found.event.result !== null && <Fact name="What it came to">{found.event.result}</Fact>}
               <Fact name="Attempts">
                 {found.event.attempts}
                 {found.event.nextAttemptAtMs !== null && (
@@ -80,7 +82,7 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
             </dl>
             <section className="flex flex-col gap-2">
               <h3 className="font-semibold">
-                {found.event.seenCount === 1 ? "1 delivery" : `${found.event.seenCount} deliveries`}
+                {deliveriesTitle(found.event.seenCount)}
                 {found.receipts.length < found.event.seenCount && `, the newest ${found.receipts.length}`}
               </h3>
               <ul
@@ -99,7 +101,7 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
                     </span>
                     {receipt.flags.map((flag) => (
                       <span key={flag} className="text-warn">
-                        {FLAGS[flag]}
+                        {RECEIPT_FLAGS[flag]}
                       </span>
                     ))}
                   </li>
@@ -107,7 +109,7 @@ export function EventDialog({ id, isOpen, onClose }: { id: string; isOpen: boole
               </ul>
             </section>
             <section className="flex min-w-0 flex-col gap-2">
-              <h3 className="font-semibold">Signed body</h3>
+              <h3 className="font-semibold">The signed text</h3>
               <pre
                 // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- so that the keyboard can scroll it
                 tabIndex={0}

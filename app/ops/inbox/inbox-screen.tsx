@@ -1,11 +1,18 @@
 "use client";
 
+import type { FunctionReturnType } from "convex/server";
 import { Inbox, SearchX } from "lucide-react";
 import { useSearchParams } from "next/navigation";
 import { useState } from "react";
 import { api } from "../../../convex/_generated/api";
-import { Badge } from "../../components/badge.tsx";
 import { Button } from "../../components/button.tsx";
+import {
+  EVENT_STATUSES,
+  EventState,
+  type EventStatus,
+  isEventStatus,
+  typeName,
+} from "../../components/event-words.tsx";
 import { ListBody } from "../../components/list-body.tsx";
 import { FilterField, ListControls, optionsOf, SearchField } from "../../components/list-controls.tsx";
 import { Panel, ScreenHead } from "../../components/panel.tsx";
@@ -15,16 +22,17 @@ import { Ago, Instant } from "../../components/time.tsx";
 import { useList } from "../../components/use-list.ts";
 import { OwnerLink } from "../owner-link.tsx";
 import { EventDialog } from "./event-dialog.tsx";
-import { type EventStatus, type EventView, isStatus, STATUSES, typeName } from "./words.ts";
+
+type EventView = FunctionReturnType<typeof api.screensOperators.events>["events"][number];
 
 const columnsOf = (onOpen: (event: EventView) => void): readonly Column<EventView>[] => [
   {
     name: "Event",
     cell: ({ type, result, error }) => (
-      <span className="block max-w-72">
+      <span className="block md:max-w-52">
         <span className="font-medium">{typeName(type)}</span>
         {(error ?? result) !== null && (
-          <span className="block truncate text-xs text-muted" title={error ?? result ?? ""}>
+          <span className="block text-xs text-muted md:truncate" title={error ?? result ?? ""}>
             {error ?? result}
           </span>
         )}
@@ -34,12 +42,12 @@ const columnsOf = (onOpen: (event: EventView) => void): readonly Column<EventVie
   { name: "Customer", cell: ({ account }) => <OwnerLink account={account} /> },
   {
     name: "Status",
-    cell: ({ status }) => <Badge tone={STATUSES[status].tone}>{STATUSES[status].name}</Badge>,
+    cell: ({ status }) => <EventState status={status} />,
   },
   {
     name: "Happened",
     cell: ({ occurredAtMs }) =>
-      occurredAtMs === null ? <span className="text-muted">not said</span> : <Instant ms={occurredAtMs} />,
+      occurredAtMs === null ? <span className="text-muted">not told</span> : <Instant ms={occurredAtMs} />,
   },
   { name: "Received", cell: ({ receivedAtMs }) => <Ago ms={receivedAtMs} /> },
   {
@@ -61,7 +69,7 @@ const columnsOf = (onOpen: (event: EventView) => void): readonly Column<EventVie
 /** Every billing event that arrived, the newest first, and what became of it. */
 export function InboxScreen() {
   const asked = useSearchParams().get("status");
-  const [status, setStatus] = useState<EventStatus | "">(isStatus(asked) ? asked : "");
+  const [status, setStatus] = useState<EventStatus | "">(isEventStatus(asked) ? asked : "");
   const [text, setText] = useState("");
   const list = useList(api.screensOperators.events, {
     ...(status === "" ? {} : { status }),
@@ -82,8 +90,8 @@ export function InboxScreen() {
       </ScreenHead>
       <Panel
         id="events"
-        title={status === "" ? "Events" : `Events: ${STATUSES[status].name.toLowerCase()}`}
-        {...(status === "" ? {} : { about: STATUSES[status].about })}
+        title={status === "" ? "Events" : `Events: ${EVENT_STATUSES[status].name}`}
+        {...(status === "" ? {} : { about: EVENT_STATUSES[status].about })}
         aside={
           <Button
             size="sm"
@@ -103,7 +111,7 @@ export function InboxScreen() {
           <FilterField
             label="Status"
             className="sm:w-44"
-            options={[["", "Every status"], ...optionsOf(STATUSES)]}
+            options={[["", "Any status"], ...optionsOf(EVENT_STATUSES)]}
             value={status}
             onChange={setStatus}
           />

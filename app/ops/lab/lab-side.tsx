@@ -59,7 +59,7 @@ export function LabSidePanel(props: {
             : `Of what is held: ${formatUnits(runningUnits)} spent so far, ${formatUnits(aside)} not spent yet`}
         </span>
       </p>
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3">
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-[repeat(3,auto)]">
         <Figure name="Started">
           {formatUnits(state.started)} of {formatUnits(jobs)}
         </Figure>

@@ -77,7 +77,7 @@ export function AlertsPanel() {
               <FilterField
                 label="Status of alerts"
                 className="sm:w-44"
-                options={[["", "Every status"], ...optionsOf(STATUSES)]}
+                options={[["", "Any status"], ...optionsOf(STATUSES)]}
                 value={status}
                 onChange={setStatus}
               />
@@ -107,7 +107,7 @@ function HowToSet() {
         deployment. Messages are signed as Standard Webhooks are.
       </p>
       <div className="mt-2 flex min-w-0 flex-wrap items-start gap-2">
-        <pre className="min-w-0 flex-1 rounded-md bg-card p-3 font-mono text-xs break-all whitespace-pre-wrap">
+        <pre className="min-w-0 flex-1 basis-64 rounded-md bg-card p-3 font-mono text-xs break-all whitespace-pre-wrap">
           {VARIABLES}
         </pre>
         <CopyButton text={VARIABLES} label="Copy" />

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LIMIT_STATES } from "../../gate/limit-state.ts";
 
 /**
  * What the API answers, as zod schemas: the source of the OpenAPI document, and what the tests hold the answers
@@ -205,15 +206,25 @@ export const usage = z.object({
   accountId: z.string(),
   feature: z.string(),
   cycle: cycleSpan,
-  usedUnits: z.number().int(),
-  heldUnits: z.number().int(),
-  limit: limit.nullable(),
+  usedUnits: z.number().int().describe("What ended jobs have used"),
+  heldUnits: z
+    .number()
+    .int()
+    .describe(
+      "What running jobs hold, with what they have charged so far: each job in `running` has its own",
+    ),
+  limitState: z
+    .enum(LIMIT_STATES)
+    .describe(
+      "known: limit.limitUnits is a number; unlimited: the plan has no limit; unknown: it was not read yet, or over ten minutes ago",
+    ),
+  limit: limit.nullable().describe("null when limitState is unknown"),
   limitAgeMs: z
     .number()
     .int()
     .nullable()
-    .describe("How long ago the limit was asked for; null when it is not known"),
-  freeUnits: z.number().int().nullable().describe("null when the limit is unlimited or unknown"),
+    .describe("How long ago the limit was asked for; null when limitState is unknown"),
+  freeUnits: z.number().int().nullable().describe("A number when limitState is known, else null"),
   running: z.array(job),
 });
 export const estimate = z.object({
@@ -237,6 +248,10 @@ export const entryPage = z.object({
 export const entryAnswer = z.object({
   entry,
   cycle: cycleSpan,
+  agreement: z
+    .object({ planKey: z.string().nullable(), fromMs: ms("When it began") })
+    .nullable()
+    .describe("The agreement of its meter; null without one"),
   cap: z
     .object({ capUnits: z.number().int(), billedUnits: z.number().int() })
     .nullable()

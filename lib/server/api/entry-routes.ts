@@ -99,7 +99,7 @@ function explained({ entry, facts }: NonNullable<Answered<typeof entries.why>>) 
   const { agreementId, feature, cycle } = entry;
   // The account is the reader; its id adds nothing to the words.
   const meter: WhyFacts["meter"] = { accountId: "", agreementId, feature, cycle };
-  return { entry, ...facts, why: whyText({ ...facts, entry, meter }, timeText) };
+  return { entry, ...facts, why: whyText({ ...facts, entry, meter }, timeText, (planKey) => planKey) };
 }
 
 /** UTC to the second, as in 2026-11-19 15:29:00 UTC: the API knows no zone of its reader. */

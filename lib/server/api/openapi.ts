@@ -233,6 +233,7 @@ function problemSchema(): Json {
       title: { type: "string" },
       status: { type: "integer" },
       detail: { type: "string" },
+      next: { type: "string", description: "What a person can do about a refusal, in words" },
       errors: {
         type: "array",
         items: {

@@ -1,3 +1,4 @@
+import { refusalText } from "../../gate/refusal-text.ts";
 import { unreachable } from "../../shared/assert.ts";
 import type { z } from "zod";
 import type { PlainResponse } from "../http.ts";
@@ -7,14 +8,19 @@ import type { job, refusal } from "./answer-schemas.ts";
 type Refusal = z.output<typeof refusal>;
 type Job = z.output<typeof job>;
 
-/** The answer to a refused admission, extension, charge or settle: status by code, the numbers as members. */
+/** The answer to a refused admission, extension, charge or settle: status by code, what to do next, the numbers as members. */
 export function refusalResponse(refused: Refusal): PlainResponse {
   // The message of a refusal becomes the detail or an error with its path; the rest are its numbers.
   const { code, message: _message, ...numbers } = { message: "", ...refused };
   const retryAfter = "retryAfterMs" in refused ? { retryAfterMs: refused.retryAfterMs } : {};
   const errors =
     refused.code === "out_of_range" ? { errors: [{ path: refused.field, message: refused.message }] } : {};
-  return problemResponse(code, refusalDetail(refused), { extra: numbers, ...retryAfter, ...errors });
+  const { next } = refusalText(refused, (instantMs) => new Date(instantMs).toISOString());
+  return problemResponse(code, refusalDetail(refused), {
+    extra: { ...numbers, next },
+    ...retryAfter,
+    ...errors,
+  });
 }
 
 function refusalDetail(refused: Refusal): string {

@@ -72,6 +72,7 @@ export const usage = {
   cycle: { name: "2026-10", startMs: 1_790_000_000_000, endMs: 1_793_000_000_000 },
   usedUnits: 20,
   heldUnits: 80,
+  limitState: "known",
   limit,
   limitAgeMs: 1_000,
   freeUnits: 99_900,
@@ -105,7 +106,14 @@ export const entryPage = {
   cursor: null,
 };
 
-export const entryFacts = { cycle: entryPage.cycle, cap: null, job: null, ledgerUnits: 1, confirmed: null };
+export const entryFacts = {
+  cycle: entryPage.cycle,
+  agreement: { planKey: "pro", fromMs: 0 },
+  cap: null,
+  job: null,
+  ledgerUnits: 1,
+  confirmed: null,
+};
 
 export const estimate = {
   kind: "default",

@@ -1,5 +1,6 @@
 import { Commands } from "../../text.tsx";
 import type { Operation } from "./api-document.ts";
+import { Fold } from "./fold.tsx";
 import { SchemaFields } from "./schema-fields.tsx";
 
 const TONES: Readonly<Record<string, string>> = { GET: "text-accent", DELETE: "text-bad" };
@@ -10,32 +11,33 @@ const KEYS: Readonly<Record<string, string>> = {
   session: "the browser's sign-in",
 };
 
-export function OperationPart({ operation, base }: { operation: Operation; base: string }) {
+/** `callUrl`: what the paths are below, as a caller writes it. */
+export function OperationPart(props: { operation: Operation; base: string; callUrl: string }) {
+  const { operation, base, callUrl } = props;
   const { id, method, path, summary, description, keys, parameters, body, answers } = operation;
+  const head = (
+    <div className="flex flex-col gap-x-4 gap-y-0.5 md:flex-row md:items-baseline md:justify-between">
+      <h3 className="text-sm font-medium">{summary}</h3>
+      <span className="font-mono text-xs break-all text-muted md:shrink-0">
+        <span className={TONES[method] ?? "text-good"}>{method}</span> {path}
+      </span>
+    </div>
+  );
   return (
-    <article
-      id={id}
-      aria-labelledby={`${id}-name`}
-      className="flex scroll-mt-6 flex-col gap-4 rounded-xl border border-line p-4 sm:p-5"
-    >
-      <div className="flex flex-col gap-1">
-        <h3 id={`${id}-name`} className="font-medium">
-          <a href={`#${id}`} className="hover:underline">
-            {summary}
-          </a>
-        </h3>
-        <p className="font-mono text-sm break-all">
+    <Fold id={id} head={head}>
+      <p className="font-mono text-sm break-all">
+        <a href={`#${id}`} className="hover:underline">
           <span className={TONES[method] ?? "text-good"}>{method}</span> {base}
           {path}
-        </p>
-        <p className="text-sm text-muted">
-          {keys.length === 0
-            ? "Open to everybody."
-            : `With ${keys.map((key) => KEYS[key] ?? key).join(" or ")}.`}{" "}
-          {description.replaceAll("`", "")}
-        </p>
-      </div>
-      <Commands text={curl(operation, base)} />
+        </a>
+      </p>
+      <p className="max-w-2xl text-sm text-muted">
+        {keys.length === 0
+          ? "Open to everybody."
+          : `With ${keys.map((key) => KEYS[key] ?? key).join(" or ")}.`}{" "}
+        {description.replaceAll("`", "")}
+      </p>
+      <Commands text={curl(operation, callUrl)} />
       {parameters.length > 0 && (
         <Fields title="Parameters">
           <SchemaFields
@@ -64,7 +66,7 @@ export function OperationPart({ operation, base }: { operation: Operation; base:
           ))}
         </ul>
       </Fields>
-    </article>
+    </Fold>
   );
 }
 
@@ -78,8 +80,8 @@ function Fields({ title, children }: { title: string; children: React.ReactNode 
 }
 
 /** A call as it is typed; capitals stand for what the reader puts in. */
-function curl({ method, path, keys, body }: Operation, base: string): string {
-  const url = `http://localhost:3000${base}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => placeholder(name))}`;
+function curl({ method, path, keys, body }: Operation, callUrl: string): string {
+  const url = `${callUrl}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => placeholder(name))}`;
   const lines = [`curl -s ${method === "GET" ? "" : `-X ${method} `}${url}`];
   const key = keys.includes("accountKey") ? "KEY" : "OPERATOR_KEY";
   if (keys.length > 0) lines.push(`-H "authorization: Bearer ${key}"`);

@@ -1,19 +1,27 @@
 import type { Metadata } from "next";
+import type { ReactNode } from "react";
 import { openApiDocument } from "../../../../lib/server/api/router.ts";
 import { linkClass } from "../../../components/button.tsx";
 import { Code, Commands, Text } from "../../text.tsx";
+import { siteOrigin } from "../../origin.ts";
 import { DocsHead } from "../docs-head.tsx";
 import { type ApiDocument, operationsByTag } from "./api-document.ts";
 import { OperationPart } from "./operation-part.tsx";
+import { Fold } from "./fold.tsx";
 import { SchemaFields } from "./schema-fields.tsx";
 
 export const metadata: Metadata = { title: "API reference" };
 
+const OBJECTS = "Objects";
+
 /** Rendered from the document that the server itself answers with, so that neither can say what the other does not. */
-export default function ApiPage() {
+export default async function ApiPage() {
+  const origin = await siteOrigin();
   const document = openApiDocument() as unknown as ApiDocument;
   const base = document.servers[0]?.url ?? "";
   const groups = operationsByTag(document);
+  const objects = Object.entries(document.components.schemas);
+  const objectsLine = [OBJECTS, objects.length] as const;
   return (
     <>
       <DocsHead title="API reference">{document.info.description}</DocsHead>
@@ -26,41 +34,55 @@ export default function ApiPage() {
           </a>{" "}
           (OpenAPI 3.1). A list answers a page and a <Code>cursor</Code>; null is the last one.
         </Text>
-        <Commands text={`curl -s http://localhost:3000${base}/usage -H "authorization: Bearer KEY"`} />
+        <Commands text={`curl -s ${origin}${base}/usage -H "authorization: Bearer KEY"`} />
       </div>
-      <nav aria-label="Operations" className="grid gap-x-8 gap-y-6 sm:grid-cols-2">
-        {groups.map(({ tag, operations }) => (
-          <div key={tag}>
-            <h2 className="mb-2 text-sm font-semibold">{tag}</h2>
-            <ul className="flex flex-col gap-1 text-sm">
-              {operations.map(({ id, summary }) => (
-                <li key={id}>
-                  <a href={`#${id}`} className="text-muted hover:text-ink hover:underline">
-                    {summary}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </div>
-        ))}
+      <nav aria-label="Contents">
+        <ul className="flex flex-wrap gap-x-5 gap-y-2 text-sm">
+          {[...groups.map(({ tag, operations }) => [tag, operations.length] as const), objectsLine].map(
+            ([name, count]) => (
+              <li key={name}>
+                <a href={`#${groupId(name)}`} className={linkClass}>
+                  {name}
+                </a>{" "}
+                <span className="text-muted tabular-nums">{count}</span>
+              </li>
+            ),
+          )}
+        </ul>
       </nav>
       {groups.map(({ tag, operations }) => (
-        <section key={tag} aria-label={tag} className="flex flex-col gap-6">
-          <h2 className="border-b border-line pb-2 text-xl font-semibold tracking-tight">{tag}</h2>
+        <Group key={tag} name={tag}>
           {operations.map((operation) => (
-            <OperationPart key={operation.id} operation={operation} base={base} />
+            <OperationPart
+              key={operation.id}
+              operation={operation}
+              base={base}
+              callUrl={`${origin}${base}`}
+            />
           ))}
-        </section>
+        </Group>
       ))}
-      <section aria-label="Objects" className="flex flex-col gap-6">
-        <h2 className="border-b border-line pb-2 text-xl font-semibold tracking-tight">Objects</h2>
-        {Object.entries(document.components.schemas).map(([name, schema]) => (
-          <article key={name} id={name} className="flex scroll-mt-6 flex-col gap-3">
-            <h3 className="font-mono font-medium">{name}</h3>
+      <Group name={OBJECTS}>
+        {objects.map(([name, schema]) => (
+          <Fold key={name} id={name} head={<h3 className="font-mono text-sm font-medium">{name}</h3>}>
             <SchemaFields schema={schema} />
-          </article>
+          </Fold>
         ))}
-      </section>
+      </Group>
     </>
+  );
+}
+
+const groupId = (name: string): string => `group-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
+
+function Group({ name, children }: { name: string; children: ReactNode }) {
+  const id = groupId(name);
+  return (
+    <section aria-labelledby={id} className="flex flex-col gap-3">
+      <h2 id={id} className="scroll-mt-6 text-xl font-semibold tracking-tight">
+        {name}
+      </h2>
+      <div className="flex flex-col divide-y divide-line rounded-xl border border-line">{children}</div>
+    </section>
   );
 }

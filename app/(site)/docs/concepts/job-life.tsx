@@ -5,6 +5,8 @@ const STATES = [
   { name: "settle", text: "900 free again" },
 ] as const;
 
+const WAY_OUT = "no sign of life: the lease ends, the sweeper gives the hold back";
+
 const BOX = { width: 130, height: 64, gap: 46 } as const;
 
 /** The way of a job, left to right, and the way out when its worker dies. */
@@ -17,7 +19,7 @@ export function JobLife() {
         viewBox={`0 0 ${width} 128`}
         role="img"
         aria-label="A job asks, holds 4,000, charges 3,100, and settles: 900 are free again. Without a sign of life its lease ends and the sweeper gives the hold back."
-        className="h-auto w-full"
+        className="hidden h-auto w-full sm:block"
       >
         {STATES.map(({ name, text }, index) => (
           <g key={name} transform={`translate(${1 + index * step} 2)`}>
@@ -49,9 +51,19 @@ export function JobLife() {
           strokeDasharray="5 4"
         />
         <text x={step * 2 + BOX.width / 2} y="124" textAnchor="middle" className="fill-muted text-[13px]">
-          no sign of life: the lease ends, the sweeper gives the hold back
+          {WAY_OUT}
         </text>
       </svg>
+      {/* The picture would be too small to read on a phone. */}
+      <ol className="flex flex-col gap-2 text-sm sm:hidden">
+        {STATES.map(({ name, text }) => (
+          <li key={name} className="flex items-baseline justify-between gap-4 rounded-lg bg-sunken px-3 py-2">
+            <span className="font-semibold">{name}</span>
+            <span className="text-muted">{text}</span>
+          </li>
+        ))}
+        <li className="rounded-lg border border-dashed border-held px-3 py-2 text-muted">{WAY_OUT}</li>
+      </ol>
     </figure>
   );
 }

@@ -30,7 +30,15 @@ export default function ConceptsPage() {
             ["lease", "how long a job may stay silent. A worker that dies renews it no more"],
             ["sweeper", "ends jobs whose lease has run out, within 15 seconds, and gives their holds back"],
             ["fence", "the number of the worker that has the job; one that was replaced is refused"],
+            [
+              "used, held",
+              "what ended jobs have used; what running jobs hold, with what they spent so far in it",
+            ],
             ["free", "limit less used less held: what a new job may hold"],
+            [
+              "limitState",
+              "known: the limit is a number; unlimited: the plan has none; unknown: nobody has read it in the last ten minutes, and the next job does",
+            ],
           ]}
         />
         <Text>
@@ -77,6 +85,7 @@ export default function ConceptsPage() {
               "ignored",
               "stored and without effect, with the reason: an older event that a newer one has overtaken",
             ],
+            ["quarantined", "arrived too far from its own time; only an operator's replay makes it due"],
             ["dead letter", "six attempts failed. A person is told, and can replay it"],
             [
               "replay",

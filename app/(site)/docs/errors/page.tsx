@@ -18,7 +18,8 @@ const NEXT: Record<ProblemCode, string> = {
   forbidden: "Use a key with the scope that the operation needs.",
   not_found: "Check the id. Rows of other accounts are not found either.",
   method_not_allowed: "The allow header names the methods of the path.",
-  key_conflict: "Use a new key for a new request, or send the first request again unchanged.",
+  key_conflict:
+    "Use a new key for a new request, or send the first one again unchanged: detail names each field that differs.",
   code_taken: "Choose another code, or none to get a free one.",
   lease_lost: "Stop working on the job: it was ended or another worker has it.",
   not_running: "Nothing to do: the job has ended. Its outcome is in the answer.",
@@ -50,6 +51,7 @@ content-type: application/problem+json
 
 {"type": "urn:holdfast:problem:held_by_running_jobs", "code": "held_by_running_jobs", "status": 402,
  "title": "Running jobs hold what is left of the limit", "detail": "…",
+ "next": "Wait for one to end, or ask for at most 1,700.",
  "requestedUnits": 4000, "freeUnits": 1700, "limitUnits": 10000, "usedUnits": 300, "heldUnits": 8000, …}`}
       />
       <Text>

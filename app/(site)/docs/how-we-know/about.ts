@@ -16,7 +16,7 @@ export const ABOUT = [
     id: "chaos",
     title: "Killed",
     about:
-      "The processes of the real stack are killed with SIGKILL at random instants under jobs, clicks, webhooks and reports, and started again. Whatever was answered has to be there once.",
+      "The processes of the real stack are killed with SIGKILL at random instants under jobs, clicks, webhooks and reports, and started again. Whatever was answered has to be there once; what got no answer may be there once or not at all.",
   },
   {
     id: "soak",

@@ -8,21 +8,24 @@ import { BackLink } from "../../../components/back-link.tsx";
 import { Badge } from "../../../components/badge.tsx";
 import { ButtonLink } from "../../../components/button.tsx";
 import { CopyButton } from "../../../components/copy-button.tsx";
+import {
+  deliveriesTitle,
+  EVENT_STATUSES,
+  EventState,
+  RECEIPT_FLAGS,
+  typeName,
+} from "../../../components/event-words.tsx";
 import { Fact } from "../../../components/fact.tsx";
+import { countOf } from "../../../components/format.ts";
 import { Panel, ScreenHead } from "../../../components/panel.tsx";
 import { Empty, Loading } from "../../../components/states.tsx";
 import { type Column, Table } from "../../../components/table.tsx";
 import { Instant } from "../../../components/time.tsx";
-import { cameTo, EventStatus, type EventView, typeName } from "../event-words.tsx";
+import { cameTo, type EventView } from "../came-to.ts";
 import { Replay } from "./replay.tsx";
 
 type Detail = NonNullable<FunctionReturnType<typeof api.screensEvents.get>>;
 type Receipt = Detail["receipts"][number];
-
-const FLAGS: Readonly<Record<Receipt["flags"][number], string>> = {
-  webhook_id_reused: "delivery id used before",
-  other_body: "another text; the first counts",
-};
 
 const RECEIPT_COLUMNS: readonly Column<Receipt & { readonly place: number }>[] = [
   { name: "Received", cell: ({ atMs }) => <Instant ms={atMs} /> },
@@ -33,7 +36,7 @@ const RECEIPT_COLUMNS: readonly Column<Receipt & { readonly place: number }>[] =
         <Badge tone={isCopy ? "neutral" : "good"}>{isCopy ? "copy, changed nothing" : "first"}</Badge>
         {flags.map((flag) => (
           <Badge key={flag} tone="warn">
-            {FLAGS[flag]}
+            {RECEIPT_FLAGS[flag]}
           </Badge>
         ))}
       </span>
@@ -100,7 +103,7 @@ export function EventScreen({ eventId }: { eventId: string }) {
       </div>
       <Panel
         id="receipts"
-        title={event.seenCount === 1 ? "1 delivery" : `${event.seenCount} deliveries`}
+        title={deliveriesTitle(event.seenCount)}
         about={`Each time the provider sent it, the newest first${receipts.length < event.seenCount ? `; the last ${receipts.length} are shown` : ""}. Copies are kept as receipts and change nothing.`}
       >
         <Table
@@ -117,7 +120,12 @@ export function EventScreen({ eventId }: { eventId: string }) {
 function About({ event }: { event: EventView }) {
   const { status, type, eventId, occurredAtMs, receivedAtMs, seenCount, attempts, nextAttemptAtMs } = event;
   return (
-    <Panel id="about" title="Event" aside={<EventStatus status={status} />}>
+    <Panel
+      id="about"
+      title="Event"
+      about={EVENT_STATUSES[status].about}
+      aside={<EventState status={status} />}
+    >
       <dl className="flex flex-col gap-2 text-sm">
         <Fact name="Type">
           <span className="font-mono text-xs">{type ?? "none"}</span>
@@ -126,7 +134,9 @@ function About({ event }: { event: EventView }) {
         <Fact name="Received">
           <Instant ms={receivedAtMs} />
         </Fact>
-        <Fact name="Seen">{seenCount === 1 ? "once" : `${seenCount} times (${seenCount - 1} copies)`}</Fact>
+        <Fact name="Deliveries">
+          {seenCount === 1 ? "1" : `${seenCount}, of which ${countOf(seenCount - 1, "copy", "copies")}`}
+        </Fact>
         <Fact name="Attempts">{attempts}</Fact>
         {status === "failed" && nextAttemptAtMs !== null && (
           <Fact name="Next attempt">

@@ -9,7 +9,7 @@ import { ConfirmDialog } from "../../../components/dialog.tsx";
 import { Notice } from "../../../components/notice.tsx";
 import { Panel } from "../../../components/panel.tsx";
 import { Replays } from "./replays.tsx";
-import { cameTo, type EventView, isSettled } from "../event-words.tsx";
+import { cameTo, type EventView, isSettled } from "../came-to.ts";
 
 /** What came of the last press. `before`: the event as it was then. */
 type Pressed =
@@ -82,7 +82,7 @@ function Result({ pressed, event }: { pressed: Pressed; event: EventView }) {
       );
     case "forbidden":
       return (
-        <Notice tone="warn" title="It is held back" next="Only an operator can replay it; ask for that." />
+        <Notice tone="warn" title="It is quarantined" next="Only an operator can replay it; ask for that." />
       );
     case "queued":
       if (!isSettled(event)) return <Notice tone="info" title="Replaying…" />;

@@ -8,6 +8,7 @@ import { planName } from "../../../app/plan/plans.ts";
 import { BackLink } from "../../../components/back-link.tsx";
 import { ButtonLink } from "../../../components/button.tsx";
 import { formatUnits } from "../../../components/format.ts";
+import { freeFigure, limitFigure, ofLimit, wholeOf } from "../../../components/limit-text.ts";
 import { Notice } from "../../../components/notice.tsx";
 import { Figure, Figures, Panel, ScreenHead } from "../../../components/panel.tsx";
 import { MeterBar, MeterMark } from "../../../components/meter-bar.tsx";
@@ -85,8 +86,6 @@ function Standing({ account: { overdueSinceMs, deletedAtMs, limitFailure } }: { 
 
 function UsagePanel({ account }: { account: AccountView }) {
   const { usedUnits, heldUnits, freeUnits, limit, cycle } = account;
-  const whole = limit?.limitUnits ?? null;
-  const limitText = limit === null ? "not read yet" : whole === null ? "unlimited" : formatUnits(whole);
   return (
     <Panel
       id="usage"
@@ -104,8 +103,8 @@ function UsagePanel({ account }: { account: AccountView }) {
       aside={<AccountState account={account} />}
     >
       <MeterBar
-        label={`${formatUnits(usedUnits)} used, ${formatUnits(heldUnits)} held, limit ${limitText}`}
-        whole={limit === null ? "unknown" : whole}
+        label={`${formatUnits(usedUnits)} used, ${formatUnits(heldUnits)} held ${ofLimit(limit)}`}
+        whole={wholeOf(limit)}
         parts={[
           { name: "used", units: usedUnits, look: "used" },
           { name: "held", units: heldUnits, look: "held" },
@@ -119,9 +118,9 @@ function UsagePanel({ account }: { account: AccountView }) {
           {formatUnits(heldUnits)}
         </Figure>
         <Figure name="Free" mark={<MeterMark look="free" />}>
-          {freeUnits === null ? "–" : formatUnits(freeUnits)}
+          {freeFigure(limit, freeUnits)}
         </Figure>
-        <Figure name="Limit">{limitText}</Figure>
+        <Figure name="Limit">{limitFigure(limit)}</Figure>
       </Figures>
     </Panel>
   );
