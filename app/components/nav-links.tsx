@@ -62,10 +62,14 @@ export function NavLinks({ sections }: { sections: readonly NavSection[] }) {
     .filter(({ href }) => path === href || path.startsWith(`${href}/`))
     .reduce((longest, { href }) => (href.length > longest.length ? href : longest), "");
   const list = useRef<HTMLUListElement>(null);
-  // On a phone the strip may be wider than the screen: where one is has to be in sight.
+  // On a phone the strip may be wider than the screen: where one is has to be in sight. The strip alone is scrolled:
+  // where something is scrolled into view, browsers go on with the Tab key from there, past the link to the content.
   useEffect(() => {
-    const link = list.current?.querySelector(`[href="${current}"]`);
-    link?.scrollIntoView({ inline: "center", block: "nearest" });
+    const strip = list.current;
+    const link = strip?.querySelector(`[href="${current}"]`);
+    if (!strip || !link) return;
+    const [outer, inner] = [strip.getBoundingClientRect(), link.getBoundingClientRect()];
+    strip.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2);
   }, [current]);
   return (
     <ul ref={list} className="flex gap-1 overflow-x-auto px-3 pb-2 lg:flex-col lg:pb-0">
