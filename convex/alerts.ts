@@ -61,12 +61,28 @@ export const run = internalAction({
   args: {},
   returns: v.null(),
   handler: async (ctx) => {
-    await withRun(ctx, "alerts", async () => {
+    const work = async () => {
       const due: Id<"alerts">[] = await ctx.runQuery(internal.alerts.listDue, {});
       await Promise.all(due.map((alertId) => attempt(ctx, alertId)));
       return { due: due.length };
-    });
+    };
+    await withRun(ctx, "alerts", work, async () =>
+      (await ctx.runQuery(internal.alerts.isTurnedDown, {})) ? "failed" : "good",
+    );
     return null;
+  },
+});
+
+/** Whether an alert waits that the address did not take when it was tried. */
+export const isTurnedDown = internalQuery({
+  args: {},
+  returns: v.boolean(),
+  handler: async (ctx) => {
+    const waiting = await ctx.db
+      .query("alerts")
+      .withIndex("by_due", (q) => q.gte("nextAttemptAtMs", 0))
+      .take(DUE_MAX);
+    return waiting.some(({ error }) => error !== null);
   },
 });
 

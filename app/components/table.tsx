@@ -12,8 +12,9 @@ export interface Column<Row> {
 }
 
 /**
- * Rows under heads on a wide screen; on a phone each row is a block: the first cell, then the others two by two
- * with their names, so that nothing has to be scrolled sideways. Made of roles: a <table> that is laid out as blocks is no table to screen readers any more.
+ * Rows under heads where there is room for them; else, as on a phone, each row is a block: the first cell, then the
+ * others two by two with their names, so that nothing has to be scrolled sideways. The room is that of the table, since
+ * the screen has a menu beside it. Made of roles: a <table> that is laid out as blocks is no table to screen readers any more.
  */
 export function Table<Row>(props: {
   label: string;
@@ -23,32 +24,34 @@ export function Table<Row>(props: {
 }) {
   const { columns } = props;
   return (
-    <div role="table" aria-label={props.label} className="block w-full text-sm md:table">
-      <div role="rowgroup" className="hidden md:table-header-group">
-        <div role="row" className="table-row">
-          {columns.map(({ name, isNumber, isActions }) => (
+    <div className="@container">
+      <div role="table" aria-label={props.label} className="block w-full text-sm @3xl:table">
+        <div role="rowgroup" className="hidden @3xl:table-header-group">
+          <div role="row" className="table-row">
+            {columns.map(({ name, isNumber, isActions }) => (
+              <div
+                key={name}
+                role="columnheader"
+                className={`table-cell border-b border-line px-3 pb-2 text-xs font-medium whitespace-nowrap text-muted first:pl-0 last:pr-0 ${isNumber === true ? "text-right" : "text-left"}`}
+              >
+                {isActions === true ? <span className="sr-only">{name}</span> : name}
+              </div>
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className="block @3xl:table-row-group">
+          {props.rows.map((row) => (
             <div
-              key={name}
-              role="columnheader"
-              className={`table-cell border-b border-line px-3 pb-2 text-xs font-medium whitespace-nowrap text-muted first:pl-0 last:pr-0 ${isNumber === true ? "text-right" : "text-left"}`}
+              key={props.keyOf(row)}
+              role="row"
+              className="grid grid-cols-2 gap-x-4 border-b border-line py-3 first:pt-0 last:border-0 last:pb-0 @3xl:table-row @3xl:py-0"
             >
-              {isActions === true ? <span className="sr-only">{name}</span> : name}
+              {columns.map((column, index) => (
+                <Cell key={column.name} column={column} row={row} isFirst={index === 0} />
+              ))}
             </div>
           ))}
         </div>
-      </div>
-      <div role="rowgroup" className="block md:table-row-group">
-        {props.rows.map((row) => (
-          <div
-            key={props.keyOf(row)}
-            role="row"
-            className="grid grid-cols-2 gap-x-4 border-b border-line py-3 first:pt-0 last:border-0 last:pb-0 md:table-row md:py-0"
-          >
-            {columns.map((column, index) => (
-              <Cell key={column.name} column={column} row={row} isFirst={index === 0} />
-            ))}
-          </div>
-        ))}
       </div>
     </div>
   );
@@ -60,10 +63,10 @@ function Cell<Row>({ column, row, isFirst }: { column: Column<Row>; row: Row; is
   return (
     <div
       role="cell"
-      className={`min-w-0 py-1 md:table-cell md:border-b md:border-line md:px-3 md:py-2.5 md:align-middle md:first:pl-0 md:last:pr-0 md:[[role=row]:last-child>&]:border-0 ${isWholeLine || isWide ? "col-span-2" : ""} ${isWholeLine ? "" : "flex flex-col"} ${isNumber ? "tabular-nums md:text-right" : ""}`}
+      className={`min-w-0 py-1 @3xl:table-cell @3xl:border-b @3xl:border-line @3xl:px-3 @3xl:py-2.5 @3xl:align-middle @3xl:first:pl-0 @3xl:last:pr-0 @3xl:[[role=row]:last-child>&]:border-0 ${isWholeLine || isWide ? "col-span-2" : ""} ${isWholeLine ? "" : "flex flex-col"} ${isNumber ? "tabular-nums @3xl:text-right" : ""}`}
     >
-      {!isWholeLine && <span className="shrink-0 text-xs text-muted md:hidden">{name}</span>}
-      <div className={`min-w-0 ${isActions ? "flex flex-wrap gap-2 md:justify-end" : ""}`}>{cell(row)}</div>
+      {!isWholeLine && <span className="shrink-0 text-xs text-muted @3xl:hidden">{name}</span>}
+      <div className={`min-w-0 ${isActions ? "flex flex-wrap gap-2 @3xl:justify-end" : ""}`}>{cell(row)}</div>
     </div>
   );
 }

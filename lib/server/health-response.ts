@@ -6,6 +6,9 @@ import { openRedirects } from "./redirect-deps.ts";
 import { ConfigurationError, processDeps } from "./process-deps.ts";
 import type { ConvexGateway } from "./convex.ts";
 
+/** Who looks when this process is down may look again so soon: the health checks that anybody may make allow it. */
+const RETRY_AFTER_SECONDS = 5;
+
 /** The state of this process and of what it needs, asked for now. */
 export async function currentHealth(): Promise<HealthReport> {
   return await checkHealth({
@@ -23,7 +26,9 @@ export async function currentHealth(): Promise<HealthReport> {
  */
 export async function healthResponse(): Promise<PlainResponse> {
   const report = await currentHealth();
-  return jsonResponse(report, report.status === "down" ? 503 : 200);
+  const answer = jsonResponse(report, report.status === "down" ? 503 : 200);
+  if (report.status !== "down") return answer;
+  return { ...answer, headers: { ...answer.headers, "retry-after": String(RETRY_AFTER_SECONDS) } };
 }
 
 function configuredGateway(): ConvexGateway | undefined {

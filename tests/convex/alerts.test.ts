@@ -108,6 +108,23 @@ test("is tried again after each wait under the same id, and given up after six a
   expect(JSON.stringify([shown, await alerts()])).not.toMatch(/canary|whsec_/);
 });
 
+test("an address that takes nothing makes the worker's run a failure, until what waits has arrived", async () => {
+  const health = async () => {
+    await backend.action("alerts:run", {});
+    const runs = await backend.readAll<StoredRow & { name: string; status: string }>("runs");
+    return runs.find(({ name }) => name === "alerts")?.status;
+  };
+  expect(await health()).toBe("good");
+  server.script(PATH, json(500, {}), json(503, {}), json(204, undefined));
+  await die("a");
+  expect(await health()).toBe("failed");
+  await backend.advanceMs(5 * SECOND_MS);
+  expect(await health()).toBe("failed");
+  await backend.advanceMs(30 * SECOND_MS);
+  expect(await alerts()).toMatchObject([{ status: "sent" }]);
+  expect(await health()).toBe("good");
+});
+
 test("one that arrives at the second attempt is done", async () => {
   server.script(PATH, json(500, {}), json(204, undefined));
   await die("a");

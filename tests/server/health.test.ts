@@ -118,8 +118,9 @@ describe("the health check", () => {
 
   test("is 503 when Convex does not answer, without saying where it is", async () => {
     vi.stubEnv("CONVEX_URL", "http://127.0.0.1:1");
-    const { status, json } = await check();
+    const { status, headers, json } = await check();
     expect(status).toBe(503);
+    expect(headers.get("retry-after")).toBe("5");
     expect(json).toMatchObject({
       status: "down",
       parts: { convex: { status: "down", reason: "no answer" } },

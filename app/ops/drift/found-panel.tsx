@@ -54,7 +54,7 @@ export function FoundPanel() {
         <FilterField
           label="Outcome"
           className="sm:w-44"
-          options={[["", "Every outcome"], ...optionsOf(OUTCOMES)]}
+          options={[["", "Any outcome"], ...optionsOf(OUTCOMES)]}
           value={outcome}
           onChange={setOutcome}
         />
