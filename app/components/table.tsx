@@ -13,8 +13,9 @@ export interface Column<Row> {
 
 /**
  * Rows under heads where there is room for them; else, as on a phone, each row is a block: the first cell, then the
- * others two by two with their names, so that nothing has to be scrolled sideways. The room is that of the table, since
- * the screen has a menu beside it. Made of roles: a <table> that is laid out as blocks is no table to screen readers any more.
+ * others two or four in a line with their names, so that nothing has to be scrolled sideways. The room is that of the
+ * table, since the screen has a menu beside it. Made of roles: a <table> that is laid out as blocks is no table to
+ * screen readers any more.
  */
 export function Table<Row>(props: {
   label: string;
@@ -44,7 +45,7 @@ export function Table<Row>(props: {
             <div
               key={props.keyOf(row)}
               role="row"
-              className="grid grid-cols-2 gap-x-4 border-b border-line py-3 first:pt-0 last:border-0 last:pb-0 @3xl:table-row @3xl:py-0"
+              className="grid grid-cols-2 gap-x-4 border-b @lg:grid-cols-4 border-line py-3 first:pt-0 last:border-0 last:pb-0 @3xl:table-row @3xl:py-0"
             >
               {columns.map((column, index) => (
                 <Cell key={column.name} column={column} row={row} isFirst={index === 0} />
@@ -63,7 +64,7 @@ function Cell<Row>({ column, row, isFirst }: { column: Column<Row>; row: Row; is
   return (
     <div
       role="cell"
-      className={`min-w-0 py-1 @3xl:table-cell @3xl:border-b @3xl:border-line @3xl:px-3 @3xl:py-2.5 @3xl:align-middle @3xl:first:pl-0 @3xl:last:pr-0 @3xl:[[role=row]:last-child>&]:border-0 ${isWholeLine || isWide ? "col-span-2" : ""} ${isWholeLine ? "" : "flex flex-col"} ${isNumber ? "tabular-nums @3xl:text-right" : ""}`}
+      className={`min-w-0 py-1 @3xl:table-cell @3xl:border-b @3xl:border-line @3xl:px-3 @3xl:py-2.5 @3xl:align-middle @3xl:first:pl-0 @3xl:last:pr-0 @3xl:[[role=row]:last-child>&]:border-0 ${isWholeLine || isWide ? "col-span-full" : ""} ${isWholeLine ? "" : "flex flex-col"} ${isNumber ? "tabular-nums @3xl:text-right" : ""}`}
     >
       {!isWholeLine && <span className="shrink-0 text-xs text-muted @3xl:hidden">{name}</span>}
       <div className={`min-w-0 ${isActions ? "flex flex-wrap gap-2 @3xl:justify-end" : ""}`}>{cell(row)}</div>
