@@ -49,6 +49,28 @@ describe("the agreement in force", () => {
 });
 
 describe("the meter of an instant", () => {
+  const START_MS = at("2026-10-20T15:29:00Z");
+  const GONE_MS = START_MS + 10 * 60_000;
+  const agreements = [span("a", START_MS, GONE_MS), span("b", GONE_MS + 90_000)];
+  test.each([
+    ["more than a minute before the first agreement", START_MS - 60_001, null, "2026-09"],
+    ["a minute before it", START_MS - 60_000, "a", "2026-10"],
+    ["just before it", START_MS - 1, "a", "2026-10"],
+    ["at its end, and more than a minute before the next", GONE_MS, null, "2026-10"],
+    ["after its end, and a minute before the next", GONE_MS + 30_000, "b", "2026-10"],
+  ])("%s", (_name, atMs, agreementId, cycle) => {
+    const account = { accountId: "acc", anchorMs: START_MS, agreements };
+    expect(meterAt(account, FEATURE_CLICKS, atMs)).toMatchObject({ agreementId, cycle });
+  });
+
+  test("a minute before the next agreement, the one in force counts, and one that never was does not", () => {
+    const never = span("z", START_MS + 5_000, START_MS + 5_000);
+    const account = { accountId: "acc", anchorMs: START_MS, agreements: [...agreements, never] };
+    expect(meterAt(account, FEATURE_CLICKS, GONE_MS - 1).agreementId).toBe("a");
+    const early = { ...account, agreements: [never, span("c", START_MS + 6_000)] };
+    expect(meterAt(early, FEATURE_CLICKS, START_MS).agreementId).toBe("c");
+  });
+
   test("S9: the boundary instant belongs to the new cycle's meter", () => {
     const account = { accountId: "acc", anchorMs: at("2026-10-20T15:29:00Z"), agreements: [span("a", 0)] };
     const borderMs = at("2026-11-20T15:29:00Z");
