@@ -248,6 +248,14 @@ export const LEDGER = mutantsOf("ledger", [
     ["convex/reporter.test.ts"],
   ],
   [
+    "below-zero-closed-failure",
+    "convex/reports.ts",
+    "if ((await closingOf(ctx, meter)) <= Date.now()) return false;",
+    "",
+    "a closed meter below zero is late usage and no failure",
+    LATE,
+  ],
+  [
     "below-zero-sent",
     "lib/ledger/report.ts",
     "  assertSendable(ledgerUnits);\n",
