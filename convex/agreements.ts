@@ -4,7 +4,7 @@ import { msOfNs } from "../lib/inbox/event-time";
 import { type EntryRow, pairsThatMove } from "../lib/ledger/corrections";
 import { settlesClosedMeter } from "../lib/ledger/late-usage";
 import { learnSpans, type Told } from "../lib/ledger/learn-agreements";
-import { meterFinder, type MeteredAccount } from "../lib/ledger/meter";
+import { meterFinder, type MeteredAccount, movableFromMs } from "../lib/ledger/meter";
 import { must } from "../lib/shared/assert";
 import { MINUTE_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
@@ -106,7 +106,8 @@ export const learn = internalMutation({
       else await ctx.db.patch(row._id, { untilMs, planKey: planKey ?? row.planKey });
     }
     if (learnt.changedFromMs !== null) {
-      await moveBatch(ctx, account, { fromMs: learnt.changedFromMs, at: null, cursor: null });
+      const fromMs = movableFromMs(learnt.changedFromMs);
+      await moveBatch(ctx, account, { fromMs, at: null, cursor: null });
     }
     return null;
   },
@@ -130,7 +131,12 @@ async function toldByEvents(ctx: MutationCtx, accountId: Id<"accounts">): Promis
 }
 
 /** Re-books, in batches of their own, what was booked since an instant from which the agreements are others. */
-export async function rebookFrom(ctx: MutationCtx, account: Doc<"accounts">, fromMs: number): Promise<void> {
+export async function rebookFrom(
+  ctx: MutationCtx,
+  account: Doc<"accounts">,
+  changedMs: number,
+): Promise<void> {
+  const fromMs = movableFromMs(changedMs);
   const [first] = await rangesOf(ctx, account._id, fromMs);
   if (first === undefined) return;
   const place = { accountId: account._id, fromMs, at: null, cursor: null };

@@ -8,12 +8,12 @@ import type { MutationCtx, QueryCtx } from "./_generated/server";
 
 type Reader = Pick<QueryCtx, "db">;
 
-/** The total of a meter: its counters, read in this snapshot through one range of one index. */
+/** The total of a meter, which may be below zero: its counters, read in this snapshot through one range of one index. */
 export async function ledgerUnitsOf(ctx: Reader, meterId: Id<"meters">): Promise<number> {
   return totalOfShards(await countersOf(ctx, meterId));
 }
 
-/** The same where it may be below zero, which no meter outside can show. */
+/** The same for whoever may not fail on counters that are wrong. */
 export async function ledgerSumOf(ctx: Reader, meterId: Id<"meters">): Promise<bigint> {
   return sumOfShards(await countersOf(ctx, meterId));
 }

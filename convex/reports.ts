@@ -189,13 +189,14 @@ async function reviewLate(
   if (decided?.decision === "accept" && decided.late?.ledgerUnits === late.ledgerUnits) return;
   const maybe =
     late.maybeSentUnits === null ? "" : `, or ${late.maybeSentUnits}, which was sent without an answer`;
+  const owed = late.ledgerUnits < 0 ? ": what was settled here belongs elsewhere by now" : "";
   await openReview(ctx, {
     kind: "late_usage",
     subject: meter._id,
     accountId: meter.accountId,
     detail:
       `${meter.feature} ${meter.cycle} closed with ${late.sentUnits} sent${maybe}; ` +
-      `the ledger has ${late.ledgerUnits}`,
+      `the ledger has ${late.ledgerUnits}${owed}`,
     late,
     nowMs,
   });
@@ -306,13 +307,15 @@ export const noteBelowZero = internalMutation({
 });
 
 /**
- * No run gets past a meter that is below zero, so a person is told, and again only when the number is another one. False
- * when it is not below zero.
+ * No run gets past an open meter that is below zero, so a person is told, and again only when the number is another one.
+ * False when it is not below zero, or has closed: then it is late usage like any other.
  */
 export async function reviewBelowZero(ctx: MutationCtx, meterId: Id<"meters">): Promise<boolean> {
   const units = await ledgerSumOf(ctx, meterId);
   if (units >= 0n) return false;
-  const { feature, cycle, accountId } = (await meterAndAccount(ctx, meterId)).meter;
+  const { meter } = await meterAndAccount(ctx, meterId);
+  if ((await closingOf(ctx, meter)) <= Date.now()) return false;
+  const { feature, cycle, accountId } = meter;
   const finding = { kind: "repeated_failure" as const, subject: meterId };
   const detail = `${feature} ${cycle} comes to ${units} units: more was taken back than was booked, and nothing is sent`;
   const decided = await ctx.db

@@ -114,7 +114,7 @@ function carryOver(
     current.meter.feature === review.meter.feature,
     `${review.meter.feature} carried over to another feature`,
   );
-  if (current.ledgerUnits + lateUnits < 0) {
+  if (lateUnits < 0 && current.ledgerUnits + lateUnits < 0) {
     const message = `the current meter has ${current.ledgerUnits}, from which ${-lateUnits} cannot be given back`;
     return refused("too_much_back", message);
   }

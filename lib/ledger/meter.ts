@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../shared/durations.ts";
 import { type Cycle, cycleAt } from "./cycle.ts";
 
 /** The metered feature of short links. The other one, `tokens`, is the gate's. */
@@ -47,6 +48,30 @@ export function agreementAt(agreements: readonly AgreementSpan[], atMs: number):
   return found?.agreementId ?? null;
 }
 
+/**
+ * The provider says by its clock when an agreement starts, and usage has its instant by ours. Usage that comes before the
+ * start of an agreement by up to this much, while no other is in force, is taken for its first.
+ */
+const CLOCKS_APART_MS_MAX = MINUTE_MS;
+
+/**
+ * The instant that usage of this instant counts at: the start of an agreement that the provider's clock had reached while
+ * ours had not. Else its own.
+ */
+function countedAtMs(agreements: readonly AgreementSpan[], atMs: number): number {
+  if (agreementAt(agreements, atMs) !== null) return atMs;
+  const starts = agreements
+    .filter(({ fromMs, untilMs }) => fromMs > atMs && (untilMs === null || untilMs > fromMs))
+    .map(({ fromMs }) => fromMs);
+  const nextMs = Math.min(...starts);
+  return nextMs - atMs <= CLOCKS_APART_MS_MAX ? nextMs : atMs;
+}
+
+/** The first instant of which entries may belong to another meter when the agreements from `changedMs` on are others. */
+export function movableFromMs(changedMs: number): number {
+  return changedMs - CLOCKS_APART_MS_MAX;
+}
+
 /** The meter that an entry of this instant belongs to. Throws RangeError for an instant outside the span of dates. */
 export function meterAt(account: MeteredAccount, feature: string, atMs: number): Meter {
   return meterFinder(account, feature)(atMs);
@@ -57,8 +82,10 @@ export function meterFinder(account: MeteredAccount, feature: string): (atMs: nu
   const { accountId, agreements, anchorMs } = account;
   let cycle: Cycle | null = null;
   return (atMs) => {
-    if (cycle === null || !(atMs >= cycle.startMs && atMs < cycle.endMs)) cycle = cycleAt(anchorMs, atMs);
-    return { accountId, agreementId: agreementAt(agreements, atMs), feature, cycle: cycle.name };
+    const countedMs = countedAtMs(agreements, atMs);
+    if (cycle === null || !(countedMs >= cycle.startMs && countedMs < cycle.endMs))
+      cycle = cycleAt(anchorMs, countedMs);
+    return { accountId, agreementId: agreementAt(agreements, countedMs), feature, cycle: cycle.name };
   };
 }
 

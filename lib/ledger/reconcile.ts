@@ -43,10 +43,13 @@ export interface Decision {
     | { readonly kind: "review" };
 }
 
-/** Compares ledger, last sent and provider. Throws `AssertionError` when the ledger's total is no amount of units. */
+/**
+ * Compares ledger, last sent and provider. Throws `AssertionError` when the ledger's total is no amount of units that an
+ * open meter could be written to; a closed one may have come below zero (`LateUsage`).
+ */
 export function decide(facts: MeterFacts): Decision {
   const { provider, isClosed } = facts;
-  const ledgerUnits = assertUnits("ledgerUnits", facts.ledgerUnits);
+  const ledgerUnits = isClosed ? facts.ledgerUnits : assertUnits("ledgerUnits", facts.ledgerUnits);
   if (provider.kind === "unreadable") {
     return { verdict: "unreadable", cause: null, driftUnits: null, repair: { kind: "none" } };
   }

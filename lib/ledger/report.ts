@@ -1,4 +1,4 @@
-import { assertUnits } from "../shared/units.ts";
+import { assert } from "../shared/assert.ts";
 import type { Meter } from "./meter.ts";
 import {
   BOUNDARY_GUARD_MS,
@@ -60,6 +60,7 @@ export type Step =
 
 /** What a closed meter's ledger says and the provider does not. */
 export interface LateUsage {
+  /** Below zero when usage that was settled here was found to belong to another agreement afterwards. */
   readonly ledgerUnits: number;
   /** The last confirmed total, 0 if there was none. */
   readonly sentUnits: number;
@@ -69,19 +70,27 @@ export interface LateUsage {
   readonly maybeSentUnits: number | null;
 }
 
-/** What to do about a marked meter at this instant. `ledgerUnits` is read in the same transaction. */
+/** No meter outside stands below zero. One that has closed is not written any more, so there it is late usage. */
+function assertSendable(ledgerUnits: number): void {
+  assert(ledgerUnits >= 0, `the counters add up to ${ledgerUnits}, which no meter can show`);
+}
+
+/**
+ * What to do about a marked meter at this instant. `ledgerUnits` is read in the same transaction. Throws `AssertionError`
+ * when they are below zero and the meter is open.
+ */
 export function nextStep(
   stored: ReportState,
   meter: Pick<Meter, "agreementId"> & { readonly closesAtMs: number },
   ledgerUnits: number,
   nowMs: number,
 ): Step {
-  assertUnits("ledgerUnits", ledgerUnits);
   if (meter.agreementId === null) return { kind: "unmetered" };
   const state = lapsed(stored, nowMs);
   // A live sender first, even past the end: its answer is on its way.
   if (state.pending !== null) return { kind: "wait", untilMs: state.pending.leaseExpiresAtMs };
   if (nowMs >= meter.closesAtMs) return afterClosing(state, meter.closesAtMs, ledgerUnits);
+  assertSendable(ledgerUnits);
 
   const isWritten = ledgerUnits === (state.lastTotalUnits ?? 0) && state.lastOutcome !== "failed";
   if (state.resend || !isWritten) {

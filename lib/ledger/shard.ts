@@ -13,8 +13,7 @@ export function chooseShard(random: number): number {
 }
 
 /**
- * A counter after one more entry. It may be below zero, because a correction takes a random shard as well; only the
- * total may not. Throws `AssertionError` past 2^53 - 1 on either side.
+ * A counter after one more entry. It may be below zero, because a correction takes a random shard as well. Throws `AssertionError` past 2^53 - 1 on either side.
  */
 export function addToShard(counterUnits: number, units: number): number {
   const sum = counterUnits + units;
@@ -26,16 +25,18 @@ export function addToShard(counterUnits: number, units: number): number {
 }
 
 /**
- * The total of a meter from its counters, read in one snapshot; shards that were never written may be missing. Throws
- * `AssertionError` when it is no amount of units: below zero more was taken back than was ever booked.
+ * The total of a meter from its counters, read in one snapshot; shards that were never written may be missing. It may
+ * be below zero, when a person settled a meter and the usage was found to belong to another one afterwards; whoever sends
+ * it outside has to look. Throws `AssertionError` past 2^53 - 1 on either side.
  */
 export function totalOfShards(counters: readonly number[]): number {
   const total = sumOfShards(counters);
-  assert(total >= 0n && total <= BigInt(Number.MAX_SAFE_INTEGER), `the counters add up to ${total}`);
-  return Number(total);
+  const units = Number(total);
+  assert(Number.isSafeInteger(units), `the counters add up to ${total}`);
+  return units;
 }
 
-/** The same for whoever has to say how far below zero a meter is. Exact for any order. */
+/** The same for whoever may not fail on counters that are wrong. Exact for any size. */
 export function sumOfShards(counters: readonly number[]): bigint {
   assert(counters.length <= SHARDS, `${counters.length} counters for ${SHARDS} shards`);
   // A sum of doubles could pass 2^53 on its way to a small total.

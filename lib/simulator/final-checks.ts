@@ -97,7 +97,7 @@ function checkMeter(
     return;
   }
   const isEqual = sentUnits === ledgerUnits && meterUnits === ledgerUnits;
-  if (isEqual || (isClosed(world, meter) && isReviewed(world, id))) return;
+  if (isEqual || (isClosed(world, meter) && isReviewed(world, id, ledgerUnits))) return;
   check(false, "in the end ledger, sent and meter are one number", tell);
 }
 
@@ -114,9 +114,23 @@ function isClosed({ provider, clock }: World, meter: MeterRow): boolean {
   return meter.cycleEndMs <= clock.nowMs() || (endedAtMs !== null && endedAtMs <= clock.nowMs());
 }
 
-/** A person was told, and may have decided by now. */
-function isReviewed({ checks }: World, meterId: string): boolean {
-  return [...checks.mirror.rows("reviews").values()].some(({ subject }) => subject === meterId);
+interface ReviewRow extends Row {
+  readonly status: string;
+  readonly detail: string;
+  readonly late: { readonly ledgerUnits: number } | null;
+}
+
+/** A person is being told, or has decided on this very total: what was decided on another one settles nothing. */
+function isReviewed({ checks }: World, meterId: string, ledgerUnits: number): boolean {
+  const reviews = [...checks.mirror.rows("reviews").values()] as ReviewRow[];
+  return reviews
+    .filter(({ subject }) => subject === meterId)
+    .some(
+      ({ status, late, detail }) =>
+        status === "open" ||
+        late?.ledgerUnits === ledgerUnits ||
+        (late === null && detail.endsWith(`the ledger ${ledgerUnits}`)),
+    );
 }
 
 function checkActor(world: World, actor: Actor): void {

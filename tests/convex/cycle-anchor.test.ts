@@ -100,3 +100,37 @@ describe("while the provider cannot be read", () => {
     expect(await kinde.ledger.reviews()).toEqual([]);
   });
 });
+
+describe("a clock of ours that is behind the provider's", () => {
+  const earlyMs = (): number => subscribedAtMs + EVENT_LATER_MS - 1_500;
+  const clickAt = async (count: number, atMs: number) =>
+    kinde.ledger.clicks((await account())._id, count, { atMs });
+  const unitsByAgreement = async () =>
+    (await kinde.ledger.reconcile((await account())._id)).meters.map((meter) => [
+      meter.agreementId,
+      meter.ledgerUnits,
+      meter.meterUnits,
+      meter.verdict,
+    ]);
+
+  test("what is used in the first moments of the first agreement is sent under it, in its cycle", async () => {
+    await tellOfSignUp();
+    await clickAt(7, earlyMs());
+    await kinde.ledger.report();
+    expect(await unitsByAgreement()).toEqual([[customer.agreementId, 7, 7, "match"]]);
+    expect(await kinde.ledger.reviews()).toEqual([]);
+  });
+
+  test("also when the agreement is heard of afterwards, and what was used long before it stays out", async () => {
+    const { userId, customerId } = customer;
+    await kinde.backend.mutation("signIn:link", { kindeUserId: userId, customerId, email: null });
+    await kinde.backend.patchRow((await account())._id, { cycleAnchorMs: subscribedAtMs - 86_400_000 });
+    await clickAt(7, earlyMs());
+    await clickAt(3, earlyMs() - 60_000);
+    await tellOfSignUp();
+    await kinde.ledger.report();
+    expect(await unitsByAgreement()).toEqual([[customer.agreementId, 7, 7, "match"]]);
+    const unsent = (await kinde.ledger.meters()).filter(({ agreementId }) => agreementId === null);
+    expect(unsent).toHaveLength(1);
+  });
+});

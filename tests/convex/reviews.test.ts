@@ -109,6 +109,65 @@ describe("late usage", () => {
     expect(await list()).toEqual([]);
   });
 
+  test("that moves to another agreement after it was settled is asked about again, and billed once in the end", async () => {
+    await backend.advanceMs(61_000);
+    await ledger.clicks(tenant.accountId, 4, { atMs: CYCLE_END_MS - 50_000 });
+    await ledger.report();
+    const [settled] = await list();
+    expect(await decide(settled!.id, { decision: "carry_over" })).toMatchObject({ entries: 2 });
+    await ledger.report();
+    const [known] = await backend.readAll<StoredRow & { agreementId: string }>("agreements");
+    await backend.mutation("agreements:learn", {
+      accountId: tenant.accountId,
+      sentAtMs: backend.nowMs(),
+      listed: [
+        { agreementId: known!.agreementId, planKey: null, untilMs: CYCLE_END_MS - 55_000 },
+        { agreementId: "next", planKey: null, untilMs: null },
+      ],
+    });
+    await backend.advanceMs(0);
+    // Four were carried over, and the four that they stood for have left: that meter owes four.
+    await ledger.report();
+    // Whatever else may go wrong with it, below zero is no failure of a meter that has closed.
+    for (const { _id: meterId } of await ledger.meters())
+      await backend.mutation("reports:noteBelowZero", { meterId });
+    expect(await list()).not.toContainEqual(expect.objectContaining({ kind: "repeated_failure" }));
+    const reviews = await list();
+    expect(reviews).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          kind: "late_usage",
+          detail: expect.stringContaining(
+            "the ledger has -4: what was settled here belongs elsewhere by now",
+          ),
+          late: { ledgerUnits: -4, sentUnits: 0, lateUnits: -4, maybeSentUnits: null },
+        }),
+        expect.objectContaining({
+          late: { ledgerUnits: 4, sentUnits: 0, lateUnits: 4, maybeSentUnits: null },
+        }),
+      ]),
+    );
+    expect((await ledger.reconcile(tenant.accountId)).status).toBe("good");
+    const shown = await ledger.operator.query<{ meters: object[] }>("screensReconciliation:account", {
+      accountId: tenant.accountId,
+    });
+    expect(shown.meters).toContainEqual(expect.objectContaining({ ledgerUnits: -4 }));
+    for (const { id, late } of reviews.filter((one) => one.late !== null)) {
+      expect(await decide(id, { decision: "carry_over" })).toMatchObject({ kind: "decided" });
+      expect(late).not.toBeNull();
+    }
+    await ledger.report();
+    const units = new Map<string, number>();
+    for (const { meterId, units: added } of await backend.readAll<
+      StoredRow & { meterId: string; units: number }
+    >("entries")) {
+      units.set(meterId, (units.get(meterId) ?? 0) + added);
+    }
+    expect([...units.values()].filter((sum) => sum !== 0)).toEqual([4]);
+    expect(await ledger.fixedTotals()).toContain(4);
+    expect(await list()).toEqual([]);
+  });
+
   test("accepted books nothing, and is not asked again", async () => {
     const { id } = await lateReview();
     expect(await decide(id, { decision: "accept" })).toMatchObject({ kind: "decided", entries: 0 });

@@ -79,6 +79,21 @@ describe("B41: late usage", () => {
   });
 });
 
+test("what usage that has left after it was settled took along is given back where it was carried to", () => {
+  const owed = review({ ledgerUnits: -4, sentUnits: 0, lateUnits: -4 });
+  expect(decideLateUsage(owed, ask("carry_over", 0), now(-4))).toMatchObject({
+    entries: [
+      { units: 4, meter: meter("2026-10") },
+      { units: -4, meter: meter("2026-11") },
+    ],
+  });
+});
+
+test("late usage is carried over to a meter below zero, which it brings nearer to what it is sent", () => {
+  const outcome = decideLateUsage(review(), ask("carry_over"), now(105, -20));
+  expect(outcome).toMatchObject({ kind: "decided", lateUnits: 5 });
+});
+
 describe("what cannot be decided so", () => {
   test.each([
     ["decided the same before", review({}, "write_off"), ask("write_off"), now(), "already_decided"],

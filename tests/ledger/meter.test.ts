@@ -50,6 +50,28 @@ describe("the agreement in force", () => {
 });
 
 describe("the meter of an instant", () => {
+  const START_MS = at("2026-10-20T15:29:00Z");
+  const GONE_MS = START_MS + 10 * 60_000;
+  const agreements = [span("a", START_MS, GONE_MS), span("b", GONE_MS + 90_000)];
+  test.each([
+    ["more than a minute before the first agreement", START_MS - 60_001, null, "2026-09"],
+    ["a minute before it", START_MS - 60_000, "a", "2026-10"],
+    ["just before it", START_MS - 1, "a", "2026-10"],
+    ["at its end, and more than a minute before the next", GONE_MS, null, "2026-10"],
+    ["after its end, and a minute before the next", GONE_MS + 30_000, "b", "2026-10"],
+  ])("%s", (_name, atMs, agreementId, cycle) => {
+    const account = { accountId: "acc", anchorMs: START_MS, agreements };
+    expect(meterAt(account, FEATURE_CLICKS, atMs)).toMatchObject({ agreementId, cycle });
+  });
+
+  test("a minute before the next agreement, the one in force counts, and one that never was does not", () => {
+    const never = span("z", START_MS + 5_000, START_MS + 5_000);
+    const account = { accountId: "acc", anchorMs: START_MS, agreements: [...agreements, never] };
+    expect(meterAt(account, FEATURE_CLICKS, GONE_MS - 1).agreementId).toBe("a");
+    const early = { ...account, agreements: [never, span("c", START_MS + 6_000)] };
+    expect(meterAt(early, FEATURE_CLICKS, START_MS).agreementId).toBe("c");
+  });
+
   test("S9: the boundary instant belongs to the new cycle's meter", () => {
     const account = { accountId: "acc", anchorMs: at("2026-10-20T15:29:00Z"), agreements: [span("a", 0)] };
     const borderMs = at("2026-11-20T15:29:00Z");
@@ -299,6 +321,7 @@ describe("shards", () => {
     }
     expect(totalOfShards(counters)).toBe(plain);
     expect(totalOfShards([])).toBe(0);
+    expect(totalOfShards([3, -4])).toBe(-1);
     expect(totalOfShards([Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER])).toBe(
       Number.MAX_SAFE_INTEGER,
     );
@@ -308,7 +331,7 @@ describe("shards", () => {
     expect(() => addToShard(Number.MAX_SAFE_INTEGER, 1)).toThrow("cannot take 1");
     expect(() => addToShard(0, 0.5)).toThrow("cannot take 0.5");
     expect(() => totalOfShards([Number.MAX_SAFE_INTEGER, 1])).toThrow("add up to 9007199254740992");
-    expect(() => totalOfShards([3, -4])).toThrow("add up to -1");
+    expect(() => totalOfShards([-Number.MAX_SAFE_INTEGER, -1])).toThrow("add up to -9007199254740992");
     expect(() => totalOfShards(Array.from({ length: 65 }, () => 0))).toThrow("65 counters");
   });
 });

@@ -154,6 +154,11 @@ describe("the verdict", () => {
     expect(() => decide(facts(-1, NEVER, 0))).toThrow("ledgerUnits is not an amount of units: -1");
     expect(() => decide(facts(0.5, NEVER, 0))).toThrow("0.5");
   });
+
+  test("a closed meter whose ledger came below zero is drift like any other", () => {
+    const closed = { ...facts(-4, NEVER, 0), isClosed: true };
+    expect(decide(closed)).toMatchObject({ verdict: "closed_cycle_drift", driftUnits: 4 });
+  });
 });
 
 /** One run over one meter that can be read: what it decides, writes and keeps. */

@@ -300,6 +300,15 @@ describe("the end of a cycle", () => {
     expect(nextStep(state, METER, 8_030, CLOSES)).toMatchObject({ kind: "review", late: { lateUnits: -1 } });
   });
 
+  test("a total below zero is late usage once the meter has closed, and sent nowhere before that", () => {
+    const { state } = sent(NEVER_REPORTED, 8, CLOSES - 30_000, CONFIRMED);
+    expect(() => nextStep(state, METER, -3, CLOSES - 10_000)).toThrow("the counters add up to -3");
+    expect(nextStep(state, METER, -3, CLOSES)).toMatchObject({
+      kind: "review",
+      late: { ledgerUnits: -3, sentUnits: 8, lateUnits: -11 },
+    });
+  });
+
   test("an ended agreement takes no more writes, like an ended cycle", () => {
     const endedMs = T0 + 5_000;
     const meter = { ...METER, closesAtMs: closesAtMs(CLOSES, endedMs) };

@@ -65,6 +65,21 @@ test("a reporter that takes a lost answer for a good one", async () => {
   expect(violation).toMatchObject({ rule: "nothing is called sent that the meter never had" });
 }, 90_000);
 
+test("a ledger that asks nobody again about a closed meter that was decided on", async () => {
+  const reporter = sabotaged(
+    functions,
+    'decided?.decision === "accept" && decided.late?.ledgerUnits === late.ledgerUnits',
+    "decided !== null",
+  );
+  const blind = sabotaged(
+    reporter,
+    'late !== null && (status === "open" || late.late?.ledgerUnits === ledgerUnits)',
+    "late !== null",
+  );
+  const violation = await firstViolation([3, 4], 300, blind);
+  expect(violation).toMatchObject({ rule: "in the end ledger, sent and meter are one number" });
+}, 90_000);
+
 test("an inbox that grants the credits of a month again and again", async () => {
   const blind = sabotaged(functions, "const missing = units - sumOf(written);", "const missing = units;");
   const { violation } = await run(1, 120, blind);
