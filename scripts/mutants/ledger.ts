@@ -471,4 +471,12 @@ export const LEDGER = mutantsOf("ledger", [
     "a report that got nothing through has failed",
     ["convex/provider-down.test.ts"],
   ],
+  [
+    "contended-meter-is-broken",
+    "convex/reconciler.ts",
+    "if (isLostConflict(error)) continue;",
+    "",
+    "a meter that others kept changing is left to the next try",
+    ["convex/lost-conflicts.test.ts"],
+  ],
 ]);
