@@ -15,14 +15,9 @@ import { must } from "../lib/shared/assert";
 import { checkUnits } from "../lib/shared/units";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
-import {
-  type ActionCtx,
-  internalAction,
-  internalMutation,
-  internalQuery,
-  type MutationCtx,
-} from "./_generated/server";
+import { type ActionCtx, internalMutation, internalQuery, type MutationCtx } from "./_generated/server";
 import { operatorQuery, refuse } from "./functions";
+import { internalAction } from "./patience";
 import { nextCursor } from "./rows";
 import { withRun } from "./runs";
 

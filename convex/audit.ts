@@ -5,14 +5,9 @@ import { FEATURE_TOKENS } from "../lib/gate/types";
 import { MINUTE_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
-import {
-  type ActionCtx,
-  internalAction,
-  internalMutation,
-  internalQuery,
-  type QueryCtx,
-} from "./_generated/server";
+import { type ActionCtx, internalMutation, internalQuery, type QueryCtx } from "./_generated/server";
 import { recordAct } from "./auditLog";
+import { internalAction } from "./patience";
 import { openReview } from "./reviews";
 import { findBudget, nextCursor } from "./rows";
 import { withRun } from "./runs";

@@ -7,11 +7,12 @@ import type { Failure } from "../lib/kinde/failure";
 import { MINUTE_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
-import { type ActionCtx, internalAction } from "./_generated/server";
+import type { ActionCtx } from "./_generated/server";
 import { learnAgreements } from "./agreements";
 import type { AccountsPage, CheckedAccount, Judged } from "./driftRows";
 import { operatorAction } from "./functions";
 import { kindeClient } from "./kinde";
+import { internalAction } from "./patience";
 import { beginRun, finishRun, noteProgress } from "./runs";
 import { notFoundValidator } from "./validators";
 

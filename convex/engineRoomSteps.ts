@@ -9,7 +9,6 @@ import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
 import {
   type ActionCtx,
-  internalAction,
   internalMutation,
   internalQuery,
   type MutationCtx,
@@ -21,6 +20,7 @@ import { store } from "./inbox";
 import { progressOf } from "./inboxRows";
 import { type planAndBalanceValidator, scenarioStepFields } from "./inboxValidators";
 import { claimOne, decide, work } from "./inboxWorker";
+import { internalAction } from "./patience";
 
 /**
  * The deliveries of an Engine Room run. Each is claimed in the transaction that stores it, so it is never due for the

@@ -9,6 +9,7 @@ import { equalInConstantTime } from "../lib/shared/secrets";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
 import { action, mutation, type MutationCtx, query, type QueryCtx } from "./_generated/server";
+import { withPatience } from "./patience";
 import { findAccountOfUser } from "./rows";
 import type { Scope } from "./validators";
 
@@ -22,7 +23,8 @@ import type { Scope } from "./validators";
  *   carries the permission `operate:holdfast`.
  * - `signedInAction`: anybody with a valid token, for the one call that makes the account.
  *
- * Functions that nobody outside calls use the `internal*` builders of _generated/server.
+ * Functions that nobody outside calls use the `internal*` builders of _generated/server, and `internalAction` of
+ * patience.ts.
  */
 
 /** Who a call speaks for. */
@@ -175,7 +177,10 @@ export const operatorMutation = customMutation(mutation, {
 
 export const operatorAction = customAction(action, {
   args: vouchedArgs,
-  input: async (ctx, args) => ({ ctx: await checkOperator(ctx, args), args: {} }),
+  input: async (ctx, args) => ({
+    ctx: { ...(await checkOperator(ctx, args)), ...withPatience(ctx) },
+    args: {},
+  }),
 });
 
 export const accountQuery = customQuery(query, {
@@ -202,19 +207,19 @@ export const accountAction = customAction(action, {
     const keyHash = vouchedKey(args);
     if (keyHash !== null) {
       const accountId: Id<"accounts"> = await ctx.runQuery(internal.apiKeys.accountOf, { keyHash, scope });
-      return { ctx: { accountId }, args: {} };
+      return { ctx: { accountId, ...withPatience(ctx) }, args: {} };
     }
     const { kindeUserId } = await requireSignedIn(ctx);
     const known: { accountId: Id<"accounts">; isDeleted: boolean } =
       (await ctx.runQuery(internal.accounts.ofUser, { kindeUserId })) ?? refuseWithoutAccount();
     refuseDeleted(known.isDeleted);
-    return { ctx: { accountId: known.accountId }, args: {} };
+    return { ctx: { accountId: known.accountId, ...withPatience(ctx) }, args: {} };
   },
 });
 
 export const signedInAction = customAction(action, {
   args: {},
-  input: async (ctx) => ({ ctx: { signedIn: await requireSignedIn(ctx) }, args: {} }),
+  input: async (ctx) => ({ ctx: { signedIn: await requireSignedIn(ctx), ...withPatience(ctx) }, args: {} }),
 });
 
 export const signedInQuery = customQuery(query, {

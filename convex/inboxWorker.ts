@@ -17,11 +17,12 @@ import { must } from "../lib/shared/assert";
 import { allowances } from "./allowances";
 import { internal } from "./_generated/api";
 import type { Doc } from "./_generated/dataModel";
-import { type ActionCtx, internalAction, internalMutation, type MutationCtx } from "./_generated/server";
+import { type ActionCtx, internalMutation, type MutationCtx } from "./_generated/server";
 import { customerState, findSubject } from "./customers";
 import { writeEffects } from "./effects";
 import { loadPayload, progressOf, reportDead } from "./inboxRows";
 import { eventStatusValidator } from "./inboxValidators";
+import { internalAction } from "./patience";
 import { withRun } from "./runs";
 
 /** The way of stored events: claimed by event time, applied one at a time, each in one transaction. */

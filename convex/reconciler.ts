@@ -1,10 +1,12 @@
 import { type Infer, v } from "convex/values";
 
+import { isLostConflict } from "../lib/gate/conflict-retry";
 import { SEND_LEASE_MS } from "../lib/ledger/report-state";
 import { MINUTE_MS, SECOND_MS } from "../lib/shared/durations";
 import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
-import { type ActionCtx, internalAction } from "./_generated/server";
+import type { ActionCtx } from "./_generated/server";
+import { internalAction } from "./patience";
 import { lookAtTotal, type MeterTarget, readTotal } from "./providers";
 import type { Judged, Result } from "./reconcile";
 import { attemptWrite } from "./reporter";
@@ -236,10 +238,12 @@ class Run {
       try {
         await this.meter(meterId);
       } catch (error) {
-        // One broken meter does not keep the others from being proven.
+        // One broken meter does not keep the others from being proven. One that others kept changing is not broken: the
+        // run has failed, and its next try takes the meter again.
+        this.add("errors");
+        if (isLostConflict(error)) continue;
         const detail = error instanceof Error ? error.message : String(error);
         await this.ctx.runMutation(internal.reconcile.noteBroken, { meterId, detail });
-        this.add("errors");
       }
     }
     this.add("accounts");

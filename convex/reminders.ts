@@ -5,10 +5,11 @@ import { checkReminder, isSameRequest, judgeCancel, roomFor } from "../lib/inbox
 import { assert, must } from "../lib/shared/assert";
 import { internal } from "./_generated/api";
 import type { Doc, Id } from "./_generated/dataModel";
-import { internalAction, internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server";
+import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server";
 import { creditsOfPeriod, insertCredit } from "./creditRows";
 import { settleFacts } from "./customers";
 import { accountMutation, accountQuery, refuse } from "./functions";
+import { internalAction } from "./patience";
 import { nextCursor } from "./rows";
 import { withRun } from "./runs";
 import { notFoundValidator } from "./validators";

@@ -150,6 +150,7 @@ export async function applyStep(
       await saveReportState(ctx, meterId, step.state);
       return;
     case "read_back":
+      await setMark(ctx, meterId, step.untilMs);
       await saveReportState(ctx, meterId, step.state);
       return;
     case "wait":
@@ -340,7 +341,7 @@ export async function meterAndAccount(
 
 /**
  * Schedules the flushes until the next run for meters that close soon. Planned anew by each run, so nothing has to be
- * kept; two flushes at one instant are harmless, since a claim gives each meter to one sender.
+ * kept; two flushes at one instant are harmless, since a claim gives each meter to one of them, to send or to read back.
  */
 export const planFlushes = internalMutation({
   args: {},

@@ -3,7 +3,8 @@ import { type Infer, v } from "convex/values";
 import { DONE_STATUSES } from "../lib/inbox/forget";
 import { RETENTION } from "../lib/retention/rules";
 import { internal } from "./_generated/api";
-import { type ActionCtx, internalAction, internalMutation, type MutationCtx } from "./_generated/server";
+import { type ActionCtx, internalMutation, type MutationCtx } from "./_generated/server";
+import { internalAction } from "./patience";
 import { withRun } from "./runs";
 
 /**

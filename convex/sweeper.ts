@@ -1,10 +1,12 @@
 import { v } from "convex/values";
 
+import { isLostConflict } from "../lib/gate/conflict-retry";
 import { EXPIRE_BATCH_MAX } from "../lib/gate/expire";
 import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
-import { type ActionCtx, internalAction, internalMutation, internalQuery } from "./_generated/server";
+import { type ActionCtx, internalMutation, internalQuery } from "./_generated/server";
 import { expireJob } from "./jobEnds";
+import { internalAction } from "./patience";
 import { openReview } from "./reviews";
 import { nextCursor } from "./rows";
 import { withRun } from "./runs";
@@ -12,7 +14,8 @@ import { withRun } from "./runs";
 /**
  * Ends running jobs whose lease is over, so that the hold of a dead worker comes back. It goes once through what was
  * due when it started and stops: a row that cannot be ended is put before a person and passed, not tried again in
- * the same sweep, and the next sweep is the cron's to start.
+ * the same sweep, and the next sweep is the cron's to start. A row that others kept changing is no broken one: it is
+ * left to the next sweep, and this one has failed, when it has been through all the others.
  */
 
 /** Ten thousand jobs a sweep. More than that waits fifteen seconds for the next one. */
@@ -38,11 +41,12 @@ export function sweep(ctx: ActionCtx): Promise<SweepCounts> {
   return withRun(ctx, "sweeper", async () => {
     const dueAtMs = Date.now();
     let counts: SweepCounts = { expired: 0, batches: 0, broken: 0 };
+    const conflicts: unknown[] = [];
     let cursor: string | null = null;
     while (counts.batches < BATCHES_MAX) {
       const page: DuePage = await ctx.runQuery(internal.sweeper.listDue, { dueAtMs, cursor });
       if (page.jobIds.length > 0) {
-        const { expired, broken } = await expireBatch(ctx, page.jobIds);
+        const { expired, broken } = await expireBatch(ctx, page.jobIds, conflicts);
         counts = {
           expired: counts.expired + expired,
           batches: counts.batches + 1,
@@ -52,6 +56,7 @@ export function sweep(ctx: ActionCtx): Promise<SweepCounts> {
       if (page.cursor === null) break;
       cursor = page.cursor;
     }
+    for (const conflict of conflicts) throw conflict;
     return counts;
   });
 }
@@ -67,13 +72,13 @@ interface BatchCounts {
 }
 
 /** One transaction for the batch; when that throws, one for each job, so that only the one at fault stays behind. */
-async function expireBatch(ctx: ActionCtx, jobIds: Id<"jobs">[]): Promise<BatchCounts> {
+async function expireBatch(ctx: ActionCtx, jobIds: Id<"jobs">[], conflicts: unknown[]): Promise<BatchCounts> {
   try {
     return await ctx.runMutation(internal.sweeper.expireJobs, { jobIds });
   } catch {
     const counts: BatchCounts = { expired: 0, broken: 0 };
     for (const jobId of jobIds) {
-      const one = await expireOne(ctx, jobId);
+      const one = await expireOne(ctx, jobId, conflicts);
       counts.expired += one.expired;
       counts.broken += one.broken;
     }
@@ -81,10 +86,14 @@ async function expireBatch(ctx: ActionCtx, jobIds: Id<"jobs">[]): Promise<BatchC
   }
 }
 
-async function expireOne(ctx: ActionCtx, jobId: Id<"jobs">): Promise<BatchCounts> {
+async function expireOne(ctx: ActionCtx, jobId: Id<"jobs">, conflicts: unknown[]): Promise<BatchCounts> {
   try {
     return await ctx.runMutation(internal.sweeper.expireJobs, { jobIds: [jobId] });
   } catch (error) {
+    if (isLostConflict(error)) {
+      conflicts.push(error);
+      return { expired: 0, broken: 0 };
+    }
     const detail = error instanceof Error ? error.message : String(error);
     await ctx.runMutation(internal.sweeper.reportBroken, { jobId, detail });
     return { expired: 0, broken: 1 };

@@ -134,7 +134,12 @@ export const reportStateValidator = v.object({
   lastTotalUnits: v.union(v.number(), v.null()),
   lastOutcome: v.union(v.literal("none"), v.literal("confirmed"), v.literal("failed"), v.literal("unknown")),
   unsure: v.union(
-    v.object({ sinceMs: v.number(), readNotBeforeMs: v.number(), seenAtMs: v.optional(v.number()) }),
+    v.object({
+      sinceMs: v.number(),
+      readNotBeforeMs: v.number(),
+      seenAtMs: v.optional(v.number()),
+      readerUntilMs: v.optional(v.number()),
+    }),
     v.null(),
   ),
   resend: v.boolean(),

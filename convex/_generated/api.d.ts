@@ -71,6 +71,7 @@ import type * as meterState from "../meterState.js";
 import type * as operationTables from "../operationTables.js";
 import type * as operatorRows from "../operatorRows.js";
 import type * as ops from "../ops.js";
+import type * as patience from "../patience.js";
 import type * as preview from "../preview.js";
 import type * as providers from "../providers.js";
 import type * as reconcile from "../reconcile.js";
@@ -172,6 +173,7 @@ declare const fullApi: ApiFromModules<{
   operationTables: typeof operationTables;
   operatorRows: typeof operatorRows;
   ops: typeof ops;
+  patience: typeof patience;
   preview: typeof preview;
   providers: typeof providers;
   reconcile: typeof reconcile;

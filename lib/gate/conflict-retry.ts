@@ -14,3 +14,37 @@ export function conflictWaitMs(triesDone: number, random: number): number | null
   const ceilingMs = Math.min(CONFLICT_WAIT_MS_MAX, CONFLICT_WAIT_MS_FIRST * 2 ** (triesDone - 1));
   return Math.round(ceilingMs / 2 + (random * ceilingMs) / 2);
 }
+
+/**
+ * Repeats a call that was given up before its commit. Throws the conflict when no try or no time is left, and anything
+ * else at once. Only for single transactions.
+ * @param deps.random in [0, 1)
+ * @param deps.isInTime whether a try may still begin after one more wait; always, unless given
+ */
+export async function retryConflicts<T>(
+  call: () => Promise<T>,
+  isConflict: (error: unknown) => boolean,
+  deps: {
+    readonly sleep: (ms: number) => Promise<void>;
+    readonly random: () => number;
+    readonly isInTime?: (waitMs: number) => boolean;
+  },
+): Promise<T> {
+  for (let triesDone = 1; ; triesDone += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      const waitMs = isConflict(error) ? conflictWaitMs(triesDone, deps.random()) : null;
+      if (waitMs === null || deps.isInTime?.(waitMs) === false) throw error;
+      await deps.sleep(waitMs);
+    }
+  }
+}
+
+/** Convex tells an action by this text alone that a mutation lost every conflict (docs.convex.dev/error#1). */
+const LOST_CONFLICT = "changed while this mutation was being run and on every subsequent retry";
+
+/** Whether an error of a mutation that an action ran says that it lost every conflict, and so has changed nothing. */
+export function isLostConflict(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(LOST_CONFLICT);
+}

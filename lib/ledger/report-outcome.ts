@@ -96,8 +96,9 @@ export function afterReadBack(
   read: { readonly sentAtMs: number; readonly reading: Reading },
   nowMs: number,
 ): Settled {
-  const { unsure, pending, lastTotalUnits } = state;
-  if (state.version !== version || pending !== null || unsure === null) return { kind: "stale" };
+  const { pending, lastTotalUnits } = state;
+  if (state.version !== version || pending !== null || state.unsure === null) return { kind: "stale" };
+  const { readerUntilMs: _, ...unsure } = state.unsure;
   const { reading, sentAtMs } = read;
   if (reading.kind === "read" && reading.totalUnits === lastTotalUnits) {
     const confirmed = { totalUnits: lastTotalUnits, atMs: sentAtMs };

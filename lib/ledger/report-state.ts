@@ -43,11 +43,13 @@ export interface ReportState {
   /**
    * An attempt ended at `sinceMs` without an answer, so the provider may take its total yet. Stays until a read-back
    * sent `LATE_WRITE_MS` later shows the last total, at `seenAtMs`, and another one as long after that shows it too.
+   * Until `readerUntilMs` somebody is reading: the read-backs of many at once would be many failures where it is one.
    */
   readonly unsure: {
     readonly sinceMs: number;
     readonly readNotBeforeMs: number;
     readonly seenAtMs?: number;
+    readonly readerUntilMs?: number;
   } | null;
   /** The total has to be written again, even if it is the one written last. */
   readonly resend: boolean;

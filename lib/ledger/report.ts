@@ -42,8 +42,13 @@ export type Step =
       readonly startBeforeMs: number;
       readonly state: ReportState;
     }
-  /** Read the meter and hand the answer to `afterReadBack`. The mark stays; store `state`. */
-  | { readonly kind: "read_back"; readonly version: number; readonly state: ReportState }
+  /** Read the meter and hand the answer to `afterReadBack`. Keep the mark, for `untilMs`; store `state`. */
+  | {
+      readonly kind: "read_back";
+      readonly version: number;
+      readonly untilMs: number;
+      readonly state: ReportState;
+    }
   /** Keep the mark, ask again then. */
   | { readonly kind: "wait"; readonly untilMs: number }
   /** The provider has the ledger's total, as far as can be known. Delete the mark. */
@@ -100,10 +105,15 @@ export function nextStep(
     return claim(state, ledgerUnits, lastStartMs, nowMs);
   }
   if (state.unsure === null) return { kind: "done", straddled: false };
-  const { readNotBeforeMs } = state.unsure;
-  return nowMs < readNotBeforeMs
-    ? { kind: "wait", untilMs: readNotBeforeMs }
-    : { kind: "read_back", version: state.version, state };
+  const { readNotBeforeMs, readerUntilMs = 0 } = state.unsure;
+  const dueMs = Math.max(readNotBeforeMs, readerUntilMs);
+  return nowMs < dueMs ? { kind: "wait", untilMs: dueMs } : claimReading(state, state.unsure, nowMs);
+}
+
+function claimReading(state: ReportState, unsure: NonNullable<ReportState["unsure"]>, nowMs: number): Step {
+  const untilMs = nowMs + SEND_LEASE_MS;
+  const read = { ...state, unsure: { ...unsure, readerUntilMs: untilMs } };
+  return { kind: "read_back", version: state.version, untilMs, state: read };
 }
 
 function claim(state: ReportState, totalUnits: number, lastStartMs: number, nowMs: number): Step {

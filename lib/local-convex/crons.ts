@@ -80,7 +80,7 @@ export class Crons {
       return;
     }
     await runtime.runMutation(spec.functionPath, spec.args, SYSTEM_CALLER, {
-      retriesMax: Number.MAX_SAFE_INTEGER,
+      retriesMax: Infinity,
       after: async (tx) => void this.moveOn(tx, spec),
     });
   }

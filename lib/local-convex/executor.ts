@@ -19,8 +19,8 @@ const BATCH_MAX = 256;
 const SLICE_MS = 3;
 /** A batch stays open over several turns while more work waits to join it, up to this long. */
 const BATCH_OPEN_MS = 20;
-/** Real Convex re-runs a conflicting mutation four times. */
-const RETRIES_MAX = 4;
+/** Real Convex re-runs a mutation that a caller waits for four times. */
+export const CALL_RETRIES_MAX = 4;
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 2_000;
 
@@ -85,10 +85,11 @@ export class Executor {
   }
 
   /**
-   * Runs `work` as a mutation and commits it. Conflicts re-run it.
+   * Runs `work` as a mutation and commits it. Conflicts re-run it: without end, unless a caller waits who can be told,
+   * because what the engine writes for itself (due times, states of jobs) nobody would try again.
    * @param retriesMax how often a conflict re-runs it before RequestError(OptimisticConcurrencyControlFailure)
    */
-  async mutation<T>(work: (tx: Transaction) => Promise<T>, retriesMax = RETRIES_MAX): Promise<Committed<T>> {
+  async mutation<T>(work: (tx: Transaction) => Promise<T>, retriesMax = Infinity): Promise<Committed<T>> {
     const { value, ts, durable } = await this.inSlot(async () => {
       for (let attempt = 0; ; attempt++) {
         const outcome = await this.attempt(work);

@@ -6,7 +6,7 @@ import type { Catalog } from "./catalog.ts";
 import type { EngineClock } from "./clock.ts";
 import type { Crons } from "./crons.ts";
 import { FunctionError } from "./errors.ts";
-import type { Executor, Reader } from "./executor.ts";
+import { CALL_RETRIES_MAX, type Executor, type Reader } from "./executor.ts";
 import type { EngineHost } from "./host.ts";
 import { checkArguments, invoke, invokeHttp, resolveFunction, toFunctionError } from "./function-call.ts";
 import { newInvocation, type Caller, type Invocation, type Journal, type UdfType } from "./invocation.ts";
@@ -39,6 +39,7 @@ export interface Observation {
 export interface CallOptions {
   scheduledFunctionId?: string;
   requestId?: string;
+  /** How often conflicts re-run a mutation; `CALL_RETRIES_MAX` when left out. */
   retriesMax?: number;
   /** Of a live query. */
   journal?: Journal;
@@ -97,7 +98,7 @@ export class Runtime {
         const text = await call(tx);
         await options.after?.(tx, text, logLines);
         return text;
-      }, options.retriesMax),
+      }, options.retriesMax ?? CALL_RETRIES_MAX),
     );
   }
 

@@ -28,8 +28,6 @@ const KEEP_COMPLETED_MS = 7 * 24 * 3_600_000;
 const CLEAN_EVERY_MS = 3_600_000;
 const CLEAN_BATCH = 500;
 const FIVE_YEARS_MS = 5 * 366 * 24 * 3_600_000;
-/** Scheduled mutations are retried on conflict without end. */
-const FOREVER = Number.MAX_SAFE_INTEGER;
 
 export class Scheduler {
   private readonly running = new Set<string>();
@@ -155,7 +153,8 @@ export class Scheduler {
     try {
       await this.runtime.runMutation(job.name, job.args, SYSTEM_CALLER, {
         scheduledFunctionId: job.id,
-        retriesMax: FOREVER,
+        // Nobody waits for it who would try again.
+        retriesMax: Infinity,
         // False when it was cancelled in the meantime.
         before: async (tx) => readJob(tx, this.runtime.catalog, job.id)?.state === "pending",
         after: async (tx) => {
@@ -196,7 +195,7 @@ export class Scheduler {
       if (job === null || job.state !== from) return false;
       setJobState(tx, catalog, job, state, state.kind === "inProgress" ? null : tx.nowMs);
       return true;
-    }, FOREVER);
+    });
     return moved.value;
   }
 

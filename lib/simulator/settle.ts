@@ -10,6 +10,9 @@ import type { World } from "./world.ts";
 const COURIER_MS_MAX = 15 * MINUTE_MS;
 /** Longer than any wait after failures, and than a plan fact counts as fresh. */
 const OLD_MS = 16 * MINUTE_MS;
+/** Nothing is in a worker's way by then, so its run takes well under a second; the next sweep begins after 15. */
+const RUN_MS_MAX = 5 * SECOND_MS;
+const RUN_LOOK_MS = 10;
 /** Two readings of a drift check are at least five minutes apart. */
 const DRIFT_APART_MS = 6 * MINUTE_MS;
 
@@ -43,6 +46,26 @@ export async function settleDown(scene: Scene): Promise<void> {
   await machine.sleep(2 * MINUTE_MS);
   await operate(world, "ops:reconcile");
   await machine.sleep(10 * SECOND_MS);
+  await awaitRuns(world);
+}
+
+/**
+ * Workers begin by the clock, so one or the other may be at it whenever somebody looks. Resolves at an instant at which
+ * none is; a run that lasts too long for a world without trouble is one that never ends.
+ */
+export async function awaitRuns({ checks, clock, server }: World): Promise<void> {
+  for (;;) {
+    const underWay = [...checks.mirror.rows("runs").values()].filter(({ status }) => status === "running");
+    if (underWay.length === 0) return;
+    for (const run of underWay) {
+      check(
+        clock.nowMs() - (run["lastStartedAtMs"] as number) < RUN_MS_MAX,
+        "in the end every run that began has ended",
+        () => JSON.stringify(run),
+      );
+    }
+    await server.machine.sleep(RUN_LOOK_MS);
+  }
 }
 
 /** Everything that waits for a time has its turn. */

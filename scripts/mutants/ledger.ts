@@ -559,4 +559,28 @@ export const LEDGER = mutantsOf("ledger", [
     "a report that got nothing through has failed",
     ["convex/provider-down.test.ts"],
   ],
+  [
+    "contended-meter-is-broken",
+    "convex/reconciler.ts",
+    "if (isLostConflict(error)) continue;",
+    "",
+    "a meter that others kept changing is left to the next try",
+    ["convex/lost-conflicts.test.ts"],
+  ],
+  [
+    "many-readers",
+    "lib/ledger/report.ts",
+    "const dueMs = Math.max(readNotBeforeMs, readerUntilMs);",
+    "const dueMs = readNotBeforeMs;",
+    "a meter is read back by one sender at a time",
+    ["convex/reporter-kinde.test.ts"],
+  ],
+  [
+    "reader-keeps-meter",
+    "lib/ledger/report-outcome.ts",
+    "const { readerUntilMs: _, ...unsure } = state.unsure;",
+    "const unsure = state.unsure;",
+    "a read-back that is settled gives the meter back",
+    ["ledger/report.test.ts"],
+  ],
 ]);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { CAUSES } from "../../lib/ledger/reconcile.ts";
+import { REQUEST_TIMEOUT_MS, SEND_LEASE_MS } from "../../lib/ledger/report-state.ts";
 import { openKindeLedger, METER_READ, type KindeLedger } from "../helpers/kinde-ledger.ts";
 
 let kinde: KindeLedger;
@@ -30,6 +31,38 @@ test("clicks of a signed-in customer reach the meter of the agreement, learnt on
   expect(await kinde.total()).toBe(7);
   expect(await kinde.agreementIds()).toEqual([kinde.customer.agreementId]);
   expect(await only()).toMatchObject({ ledgerUnits: 7, sentUnits: 7, meterUnits: 7, verdict: "match" });
+});
+
+/** As many flushes as come due together when a machine has slept through the last minute of a cycle. */
+const FLUSHES = 12;
+
+test("a read-back that many senders come to at once is done by one of them, and its failure is one", async () => {
+  const { backend, ledger } = kinde;
+  await clicks(7);
+  await kinde.fault("lost_reply");
+  expect(await ledger.report()).toMatchObject({ unknown: 1 });
+  const { attempts } = (await ledger.states())[0]!;
+  await kinde.advance(REQUEST_TIMEOUT_MS);
+  await kinde.fault("forbidden", { endpoint: METER_READ, count: 10 * FLUSHES });
+  await Promise.all(Array.from({ length: FLUSHES }, () => backend.action("reporter:flush", {})));
+  expect((await ledger.states())[0]).toMatchObject({ attempts: attempts + 1, resend: true });
+  expect(await ledger.reviews()).toEqual([]);
+});
+
+test("a read-back whose sender died is done by another one when its lease has ended", async () => {
+  const { backend, ledger } = kinde;
+  await clicks(7);
+  await kinde.fault("lost_reply");
+  await ledger.report();
+  await kinde.advance(REQUEST_TIMEOUT_MS);
+  const { meterId } = (await ledger.marks())[0]!;
+  const claim = () => backend.mutation<{ kind: string }>("reports:claim", { meterId, learnt: null });
+  expect(await claim()).toMatchObject({ kind: "read_back" });
+  expect(await claim()).toEqual({ kind: "wait" });
+  expect(await ledger.report()).toMatchObject({ meters: 0 });
+  await kinde.advance(SEND_LEASE_MS);
+  await ledger.report();
+  expect(await ledger.states()).toMatchObject([{ lastOutcome: "confirmed", confirmed: { totalUnits: 7 } }]);
 });
 
 describe("a write that fails", () => {

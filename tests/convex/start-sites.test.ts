@@ -50,6 +50,11 @@ test("the bare function builders are used in functions.ts alone", () => {
   expect(filesWith(bare, ["convex"])).toEqual(["convex/functions.ts"]);
 });
 
+test("the bare builder of internal actions, which fail at the first lost conflict, is used in patience.ts alone", () => {
+  const bare = /import\s*\{[^}]*\binternalAction\b[^}]*\}\s*from\s*["'][^"']*_generated\/server["']/;
+  expect(filesWith(bare, ["convex"])).toEqual(["convex/patience.ts"]);
+});
+
 test("lib imports neither convex/ nor app/ nor next", () => {
   const upward = /from\s*["'](?:[./]+\/(?:convex|app)\/|next(?:\/|["']))/;
   expect(filesWith(upward, ["lib"]).filter((path) => !path.startsWith("lib/server"))).toEqual([]);

@@ -56,6 +56,8 @@ export interface BackendOptions {
   readonly concurrency?: number;
   /** Called before each write with the name of its table; throwing fails the write, on an engine that can do so. */
   readonly beforeWrite?: (table: string) => void;
+  /** Asked before each commit whether it is told that it lost a conflict, on an engine that can do so. */
+  readonly conflict?: () => boolean;
   /** Environment variables of the functions beside `BACKEND_ENV`. */
   readonly env?: Record<string, string>;
   /** Deploys tests/helpers/functions beside `convex/`. */

@@ -1,7 +1,8 @@
 /**
  * Test files that need our own engine. On the official mock (HOLDFAST_TEST_BACKEND=convex-test) they are left out, by
  * vitest.config.ts: there a function scheduled for now does not run before the clock is moved, each transaction moves
- * the clock by a millisecond, no write can be made to fail, and thousands of rows take minutes. All others pass on both.
+ * the clock by a millisecond, no write can be made to fail or to conflict, and thousands of rows take minutes. All others
+ * pass on both.
  */
 export const ENGINE_ONLY = [
   "account-deletion",
@@ -15,6 +16,7 @@ export const ENGINE_ONLY = [
   "inbox-faults",
   "inbox",
   "lab-purge",
+  "lost-conflicts",
   "overdue",
   "provider-down",
   "reconciler",

@@ -7,7 +7,7 @@ import { localBackend } from "./local-backend.ts";
 
 /** Holdfast's own functions on the local engine. */
 export async function holdfastBackend(options: BackendOptions): Promise<Backend> {
-  const { startMs, concurrency = 1, beforeWrite, env, testFunctions = false, dataFile } = options;
+  const { startMs, concurrency = 1, beforeWrite, conflict, env, testFunctions = false, dataFile } = options;
   const backend = await localBackend({
     functionsDir: testFunctions ? foldersTogether() : join(import.meta.dirname, "../../convex"),
     env: { ...BACKEND_ENV, ...env },
@@ -18,6 +18,7 @@ export async function holdfastBackend(options: BackendOptions): Promise<Backend>
       // Reads that take a moment make transactions overlap, which is what lets them conflict.
       syscallLatencyMs: () => (concurrency > 1 ? 1 : 0),
       ...(beforeWrite === undefined ? {} : { beforeWrite }),
+      ...(conflict === undefined ? {} : { conflict }),
     },
   });
   await backend.engine.settled();

@@ -181,6 +181,19 @@ describe("an answer that is not known", () => {
     expect(nextStep(last.state, METER, 100, provenByMs + 200).kind).toBe("done");
   });
 
+  test("is read back by one sender at a time, until its answer or the end of its lease; a new total does not wait", () => {
+    const { state } = sent(NEVER_REPORTED, 100, T0, UNKNOWN);
+    const readMs = T0 + 1_000 + REQUEST_TIMEOUT_MS;
+    const reading = as(nextStep(state, METER, 100, readMs), "read_back");
+    const endsMs = readMs + SEND_LEASE_MS;
+    expect(reading.untilMs).toBe(endsMs);
+    expect(nextStep(reading.state, METER, 100, readMs + 1)).toEqual({ kind: "wait", untilMs: endsMs });
+    expect(nextStep(reading.state, METER, 100, endsMs).kind).toBe("read_back");
+    expect(nextStep(reading.state, METER, 110, readMs + 1).kind).toBe("send");
+    const right = settledOf(afterReadBack(reading.state, 1, read(100, readMs), readMs + 100));
+    expect(right.state.unsure).not.toHaveProperty("readerUntilMs");
+  });
+
   test("our clock is set forward by an hour: the write that lands after that is found all the same", () => {
     const timedOut = sent(NEVER_REPORTED, 100, T0, UNKNOWN);
     const jumpedMs = T0 + 3_600_000;

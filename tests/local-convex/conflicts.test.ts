@@ -93,6 +93,16 @@ test("conflicts without end fail with 503 after four retries", async () => {
   expect(runs).toBe(5);
 });
 
+test("what an action schedules waits for the end of the conflicts", async () => {
+  let lost = 0;
+  await open({ inject: { conflict: () => lost > 0 && lost-- > 0 } });
+  await backend.engine.settled();
+  lost = 5;
+  await backend.action("faults:incrementLater", { name: "p" });
+  await backend.advanceMs(1_000);
+  expect(await units()).toEqual({ p: 1 });
+});
+
 test("latency of the database is not time of the function's own code", async () => {
   await open({ inject: { syscallLatencyMs: () => 60 } });
   const names = Array.from({ length: 20 }, () => "p");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { startEngineProcess } from "../helpers/engine-process.ts";
-import { localBackend, type LocalBackend } from "../helpers/local-backend.ts";
+import { localBackend, type LocalBackend, type LocalBackendOptions } from "../helpers/local-backend.ts";
 import { startTestIssuer } from "../helpers/test-issuer.ts";
 
 /*
@@ -30,11 +30,12 @@ afterEach(async () => {
 });
 
 const write = (name: string, text: string) => writeFileSync(join(functionsDir, name), text);
-const open = async () =>
+const open = async (options: Pick<LocalBackendOptions, "inject"> = {}) =>
   (backend = await localBackend({
     functionsDir,
     dataFile: join(root, "data.sqlite"),
     onReport: () => undefined,
+    ...options,
   }));
 const reopen = async () => {
   await backend!.close();
@@ -258,6 +259,23 @@ describe("cron jobs", () => {
     await backend!.advanceMs(30_000);
     expect(await backend!.query("notes:all")).toEqual(["tick", "tick", "tick", "tick"]);
     expect(await backend!.engine.nextDueMs()).toBe(backend!.nowMs() + 10_000);
+  });
+
+  test.each([
+    ["before a run", 0],
+    ["after it", 2],
+  ])("a due time that loses its conflicts %s costs no run", async (_when, firstLost) => {
+    write("crons.ts", crons('crons.interval("act", { seconds: 10 }, f("notes:act"));'));
+    let commits: number | null = null;
+    await open({
+      // As many as a mutation of somebody is tried.
+      inject: { conflict: () => commits !== null && ++commits > firstLost && commits <= firstLost + 5 },
+    });
+    await backend!.engine.settled();
+    expect(await ticks()).toBe(1);
+    commits = 0;
+    await backend!.advanceMs(20_000);
+    expect(await ticks()).toBe(3);
   });
 
   test("reloading takes in a changed and a removed job", async () => {

@@ -1,4 +1,4 @@
-import { retryConflicts } from "../conflict-retry.ts";
+import { retryForCaller } from "../conflict-retry.ts";
 import { BackendError, type Caller } from "../convex.ts";
 import type { LogEvent, ServerDeps } from "../deps.ts";
 import type { Answer, PlainRequest, PlainResponse } from "../http.ts";
@@ -176,8 +176,8 @@ function readQuery(params: URLSearchParams): Record<string, string> {
 function callerBackend(deps: ServerDeps, caller: Caller): CallerBackend {
   const { convex } = deps;
   return {
-    query: (ref, args) => retryConflicts(() => convex.query(ref, args, caller), deps),
-    mutation: (ref, args) => retryConflicts(() => convex.mutation(ref, args, caller), deps),
+    query: (ref, args) => retryForCaller(() => convex.query(ref, args, caller), deps),
+    mutation: (ref, args) => retryForCaller(() => convex.mutation(ref, args, caller), deps),
     // An action is not one transaction, so it is not repeated.
     action: (ref, args) => convex.action(ref, args, caller),
   };

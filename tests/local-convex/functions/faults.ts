@@ -8,6 +8,7 @@ import {
 import { ConvexError, v } from "convex/values";
 
 const ADD_NOTE = makeFunctionReference<"mutation">("faults:addNote");
+const INCREMENT = makeFunctionReference<"mutation">("faults:increment");
 const SLOW = makeFunctionReference<"action">("faults:slowAction");
 
 export const addNote = mutation({
@@ -31,6 +32,11 @@ export const increment = mutation({
     if (row === null) await ctx.db.insert("counters", { name, units: 1 });
     else await ctx.db.patch(row._id, { units: row["units"] + 1 });
   },
+});
+
+export const incrementLater = action({
+  args: { name: v.string() },
+  handler: async (ctx, { name }) => void (await ctx.scheduler.runAfter(0, INCREMENT, { name })),
 });
 
 export const counters = query({ args: {}, handler: async (ctx) => ctx.db.query("counters").collect() });
