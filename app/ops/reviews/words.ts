@@ -73,6 +73,8 @@ export function consequenceOf(decision: Decision, ledgerUnits: number, billedUni
   const lateUnits = ledgerUnits - billedUnits;
   const moved = units(Math.abs(lateUnits));
   const back = lateUnits < 0;
+  if (lateUnits === 0 && decision !== "accept")
+    return "Cannot be chosen: the closed meter has what the ledger has. Accept it.";
   switch (decision) {
     case "carry_over":
       return back
@@ -80,7 +82,7 @@ export function consequenceOf(decision: Decision, ledgerUnits: number, billedUni
         : `${moved} leave the closed cycle and are booked in the current one, so they come with the next invoice. Two ledger rows, linked to this review.`;
     case "write_off":
       return back
-        ? `The closed cycle is set to the ${units(billedUnits)} that were billed. Nothing is given back. One ledger row, linked to this review.`
+        ? `Cannot be chosen: ${moved} too many were billed, and that is not ours to forget. Carry them over or accept.`
         : `${moved} leave the closed cycle and are billed nowhere. One ledger row, linked to this review.`;
     case "accept":
       return `Nothing is booked. The ledger keeps ${units(ledgerUnits)} and the meter ${units(billedUnits)}; the difference stays, signed by you.`;
