@@ -5,6 +5,7 @@ import {
   applyRead,
   emptyLimitRow,
   grantRefresh,
+  judgeLimit,
   requireRefresh,
 } from "../lib/gate/limit-cache";
 import { formatRefreshLease, parseRefreshLease } from "../lib/gate/refresh-lease";
@@ -58,6 +59,29 @@ export const refreshNow = accountAction({
   returns: refreshedValidator,
   handler: async (ctx): Promise<Refreshed> => await refreshLimit(ctx, ctx.accountId),
 });
+
+/** For a preview whose answer depends on the limit, which a question may not take the lease for. */
+export const refreshForPreview = accountAction({
+  scope: "jobs:read",
+  args: {},
+  returns: refreshedValidator,
+  handler: async (ctx): Promise<Refreshed> => await refreshIfDue(ctx, ctx.accountId),
+});
+
+/** The same for who may only see the usage. */
+export const refreshForUsage = accountAction({
+  scope: "usage:read",
+  args: {},
+  returns: refreshedValidator,
+  handler: async (ctx): Promise<Refreshed> => await refreshIfDue(ctx, ctx.accountId),
+});
+
+/** At most as often as admissions have the limit read, so that questions cannot drive the provider either. */
+async function refreshIfDue(ctx: ActionCtx, accountId: Id<"accounts">): Promise<Refreshed> {
+  const refreshLease: string | null = await ctx.runMutation(internal.limits.grantIfDue, { accountId });
+  const lease = refreshLease === null ? null : parseRefreshLease(refreshLease);
+  return lease === null ? { kind: "failed" } : await readAndStore(ctx, accountId, lease);
+}
 
 /** `refreshNow` for callers inside: sign-in and, later, plan events. */
 export async function refreshLimit(ctx: ActionCtx, accountId: Id<"accounts">): Promise<Refreshed> {
@@ -130,6 +154,26 @@ export const requireAndGrant = internalMutation({
       await ctx.db.patch(stored._id, { refreshRequiredAtMs, refreshFence, refreshLeaseExpiresAtMs });
     }
     return isBusy ? null : formatRefreshLease(FEATURE_TOKENS, row.refreshFence);
+  },
+});
+
+/** The refresh lease where an admission would be given it, else null. */
+export const grantIfDue = internalMutation({
+  args: { accountId: v.id("accounts") },
+  returns: v.union(v.string(), v.null()),
+  handler: async (ctx, { accountId }) => {
+    const nowMs = Date.now();
+    const account = must(await ctx.db.get(accountId), `account ${accountId} is gone`);
+    const stored = await findLimit(ctx, accountId);
+    if (judgeLimit(stored, nowMs).kind !== "refresh") return null;
+    const row = grantRefresh(stored ?? emptyLimitRow(account.provider), nowMs);
+    if (stored === null) {
+      await ctx.db.insert("limits", { accountId, feature: FEATURE_TOKENS, ...row });
+    } else {
+      const { refreshFence, refreshLeaseExpiresAtMs } = row;
+      await ctx.db.patch(stored._id, { refreshFence, refreshLeaseExpiresAtMs });
+    }
+    return formatRefreshLease(FEATURE_TOKENS, row.refreshFence);
   },
 });
 

@@ -105,6 +105,17 @@ describe("reading the limit", () => {
     });
   });
 
+  test("a question about an account that was left alone for long has the limit read, as often as admissions do", async () => {
+    const tenant = await createTenant(backend, { limitUnits: 100 });
+    await backend.advanceMs(600_000);
+    expect(await tenant.query("gate:preview", { units: 1 })).toEqual({ kind: "refresh_needed" });
+    expect(await tenant.usage()).toMatchObject({ limit: null });
+    expect(await tenant.action("limits:refreshForPreview")).toEqual({ kind: "refreshed" });
+    expect(await tenant.query("gate:preview", { units: 1 })).toMatchObject({ kind: "would_admit" });
+    expect(await tenant.usage()).toMatchObject({ limit: { limitUnits: 100 } });
+    expect(await tenant.action("limits:refreshForUsage")).toEqual({ kind: "failed" });
+  });
+
   test("a limit that an operator sets is obeyed by the next admission", async () => {
     const tenant = await createTenant(backend, { limitUnits: 100 });
     await tenant.setLimit(5);

@@ -97,6 +97,7 @@ export async function createTenant(backend: Backend, options: TenantOptions = {}
     addKey,
     mutation,
     query,
+    action: (path: string, args: object = {}) => backend.action(path, { ...keys, ...args }),
     admitOnce,
     refresh,
     admit,

@@ -165,10 +165,20 @@ describe("the limit is read when the gate asks for it", () => {
     expect(answer.status).toBe(200);
   });
 
-  test("a preview cannot refresh and says that the limit is unknown", async () => {
+  const preview = () => api.call("/jobs/preview", { method: "POST", body: { units: 5 } });
+
+  test("a preview has the limit read, and asks once more", async () => {
+    const admits = { kind: "would_admit", requestedUnits: 5, heldUnits: 5, usedUnits: 0, freeUnits: 9 };
+    const limit = { limitUnits: 9, readAtMs: 1, stale: false, provider: "fixed" };
+    api.convex.on("gate:preview", { value: { kind: "refresh_needed" } }, { value: { ...admits, limit } });
+    api.convex.on("limits:refreshForPreview", { value: { kind: "refreshed" } });
+    expect(await preview()).toMatchObject({ status: 200, json: { kind: "would_admit" } });
+  });
+
+  test("and says that the limit is unknown when that brings none", async () => {
     api.convex.on("gate:preview", { value: { kind: "refresh_needed" } });
-    const answer = await api.call("/jobs/preview", { method: "POST", body: { units: 5 } });
-    expect(answer.json.code).toBe("limit_unknown");
-    expect(api.convex.calls).toHaveLength(1);
+    api.convex.on("limits:refreshForPreview", { errorMessage: "Uncaught Error: provider" });
+    expect(await preview()).toMatchObject({ status: 503, json: { code: "limit_unknown" } });
+    expect(api.convex.calls).toHaveLength(3);
   });
 });

@@ -1,5 +1,5 @@
 import { convexApi } from "../convex-functions.ts";
-import { admitWithRefresh } from "../admission.ts";
+import { admitWithRefresh, askWithLimit } from "../admission.ts";
 import { jsonResponse } from "./answers.ts";
 import { jobFaultResponse, refusalResponse } from "./outcomes.ts";
 import { route, type Route } from "./route.ts";
@@ -7,7 +7,7 @@ import * as answers from "./answer-schemas.ts";
 import * as requests from "./request-schemas.ts";
 
 const TAG = "Jobs";
-const { gate, runner } = convexApi;
+const { gate, limits, runner } = convexApi;
 const jobId = (params: Readonly<Record<string, string>>): string => params.jobId ?? "";
 
 /** Starting, running and ending jobs, and what an account has used. Rule source: the gate section of the design. */
@@ -57,9 +57,10 @@ export const jobRoutes: readonly Route[] = [
       200: { description: "What an admission would answer at this moment", schema: answers.previewAnswer },
     },
     problems: ["out_of_range", "limit_unknown"],
-    async handle({ body, backend }) {
-      const answer = await backend.query(gate.preview, body);
-      // A preview writes nothing, so it cannot take the lease that reading the limit needs; an admission can.
+    async handle({ body, backend, deps }) {
+      const ask = () => backend.query(gate.preview, body);
+      const refresh = () => backend.action(limits.refreshForPreview, {});
+      const answer = await askWithLimit(ask, ({ kind }) => kind === "refresh_needed", refresh, deps);
       if (answer.kind === "refresh_needed") {
         return refusalResponse({ code: "limit_unknown", retryAfterMs: 1000 });
       }
@@ -219,8 +220,10 @@ export const jobRoutes: readonly Route[] = [
     auth: "account",
     scope: "usage:read",
     answers: { 200: { description: "The state of the cycle", schema: answers.usage } },
-    async handle({ backend }) {
-      return jsonResponse(await backend.query(gate.usage, {}));
+    async handle({ backend, deps }) {
+      const ask = () => backend.query(gate.usage, {});
+      const refresh = () => backend.action(limits.refreshForUsage, {});
+      return jsonResponse(await askWithLimit(ask, ({ limit }) => limit === null, refresh, deps));
     },
   }),
 ];
