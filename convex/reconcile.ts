@@ -162,11 +162,12 @@ export const judge = internalMutation({
       const { totalUnits, version: claimed, startBeforeMs } = step;
       return { kind: "repair", facts, totalUnits, version: claimed, startBeforeMs };
     }
-    const until = step.kind === "wait" ? new Date(step.untilMs).toISOString() : "its end";
+    const waitSeconds = step.kind === "wait" ? Math.ceil((step.untilMs - nowMs) / 1000) : null;
+    const wait = waitSeconds === null ? "it is closed" : `another ${waitSeconds} s have to pass`;
     const end = {
       status: "error" as const,
       readBackUnits: null,
-      error: `not written: has to wait until ${until}`,
+      error: `not written: ${wait}`,
     };
     return { kind: "judged", result: await keep(ctx, meter, facts, end, nowMs) };
   },

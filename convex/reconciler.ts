@@ -116,7 +116,9 @@ export const goOn = internalAction({
 
 function insist({ status, counts: { errors, unread } }: Reconciled): void {
   if (status !== "failed") return;
-  throw new Error(`${errors} meters could not be repaired and confirmed, ${unread} could not be read`);
+  throw new Error(
+    `meters that could not be repaired and confirmed: ${errors}; that could not be read: ${unread}`,
+  );
 }
 
 /** One run on demand, for all accounts. */

@@ -92,7 +92,7 @@ export function spentWords({ running, cycle }: Pick<Usage, "running" | "cycle">)
     .filter((job) => job.cycle === cycle.name)
     .reduce((sum, { usedUnits }) => sum + usedUnits, 0);
   const isCut = running.length >= RUNNING_LISTED_MAX;
-  return `of which ${isCut ? "at least " : ""}${formatUnits(units)} spent so far`;
+  return `of which ${isCut && units > 0 ? "at least " : ""}${formatUnits(units)} spent so far`;
 }
 
 /** Rounded down: 100% is said when there is nothing left, and not before. */

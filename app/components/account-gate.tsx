@@ -1,6 +1,7 @@
 "use client";
 
 import { useAction, useConvexAuth, useQuery } from "convex/react";
+import { usePathname } from "next/navigation";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { api } from "../../convex/_generated/api";
 import { Button, buttonClass } from "./button.tsx";
@@ -29,7 +30,7 @@ export function AccountGate({ home, children }: { home: "/app" | "/ops"; childre
       });
   }, [isMissing, hasFailed, enter]);
 
-  if (!isLoading && !isAuthenticated) return <SessionOver home={home} />;
+  if (!isLoading && !isAuthenticated) return <SessionOver />;
   // Operators work for others: their own account has nothing to do with it.
   if (me && (me.deletedAtMs === null || home === "/ops")) return children;
   if (me) return <AccountDeleted deletedAtMs={me.deletedAtMs ?? 0} />;
@@ -67,12 +68,13 @@ function AccountDeleted({ deletedAtMs }: { deletedAtMs: number }) {
   );
 }
 
-function SessionOver({ home }: { home: string }) {
+function SessionOver() {
+  const path = encodeURIComponent(usePathname());
   return (
     <div role="alert" className="flex flex-col items-start gap-3">
       <h1 className="text-xl font-semibold">Your session has ended</h1>
       <p className="text-muted">Sign in again to go on where you were.</p>
-      <a href={`/api/auth/login?post_login_redirect_url=${home}`} className={buttonClass("primary")}>
+      <a href={`/api/auth/login?post_login_redirect_url=${path}`} className={buttonClass("primary")}>
         Sign in
       </a>
     </div>

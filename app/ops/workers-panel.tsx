@@ -112,8 +112,16 @@ export function WorkersPanel({ runs }: { runs: readonly Run[] | undefined }) {
                       last good run <Ago ms={run.lastGoodAtMs} />
                     </>
                   )}
-                  {run !== undefined && <span className="text-muted">{countsText(run.counts)}</span>}
+                  {run !== undefined && run.status !== "failed" && (
+                    <span className="text-muted">{countsText(run.counts)}</span>
+                  )}
                 </p>
+                {run?.status === "failed" && run.lastFinishedAtMs !== null && (
+                  <p className="text-bad">
+                    failed <Ago ms={run.lastFinishedAtMs} />
+                    <span className="text-muted">{countsText(run.counts)}</span>
+                  </p>
+                )}
                 {isTroubled(state) && <p>Meanwhile {late}.</p>}
               </li>
             );

@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<KindEstimate>[] = [
   { name: "Jobs", isNumber: true, cell: ({ jobs }) => formatUnits(jobs) },
   { name: "Half used up to", isNumber: true, cell: ({ p50UsedUnits }) => formatUnits(p50UsedUnits) },
   { name: "Nine in ten", isNumber: true, cell: ({ p90UsedUnits }) => formatUnits(p90UsedUnits) },
-  { name: "Share of the hold", isNumber: true, cell: ({ p50UsedShare }) => percent(p50UsedShare) },
+  { name: "Half used of the hold", isNumber: true, cell: ({ p50UsedShare }) => percent(p50UsedShare) },
   { name: "Capped", isNumber: true, cell: ({ cappedShare }) => percent(cappedShare) },
   { name: "Held for nothing", isNumber: true, cell: ({ lockedUnits }) => formatUnits(lockedUnits) },
   {

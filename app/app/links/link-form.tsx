@@ -92,6 +92,7 @@ function Form({ onClose, link }: { onClose: () => void; link: LinkView | null })
         type="url"
         required
         placeholder="https://example.com/autumn-sale"
+        hint="Any address outside this site."
         defaultValue={link?.target}
         error={faults["target"]}
       />

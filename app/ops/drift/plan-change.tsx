@@ -17,7 +17,7 @@ export function PlanChange({ from, to, ended }: { from: string; to: string | nul
       )}
       {ended > 0 && (
         <span className="text-xs text-muted">
-          {ended} {ended === 1 ? "agreement" : "agreements"} had ended
+          {ended} {ended === 1 ? "agreement" : "agreements"} ended
         </span>
       )}
     </span>

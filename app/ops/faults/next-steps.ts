@@ -53,7 +53,7 @@ export const NEXT_STEPS: Readonly<Record<string, NextStep>> = {
     links: [USAGE, JOBS],
   },
   webhook_loss: {
-    text: "Change the plan: its event never comes. Compare the plans twice, five minutes apart, or wait for the hourly check: it finds the difference and repairs it.",
+    text: "Change the plan: its event never comes. For ten minutes after the last event an event may still be on its way; then compare the plans twice, five minutes apart, or wait for the hourly check: the difference is found and repaired.",
     links: [PLAN, DRIFT],
   },
   webhook_duplicate: {
