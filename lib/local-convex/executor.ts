@@ -90,14 +90,22 @@ export class Executor {
    * @param retriesMax how often a conflict re-runs it before RequestError(OptimisticConcurrencyControlFailure)
    */
   async mutation<T>(work: (tx: Transaction) => Promise<T>, retriesMax = Infinity): Promise<Committed<T>> {
-    const { value, ts, durable } = await this.inSlot(async () => {
-      for (let attempt = 0; ; attempt++) {
-        const outcome = await this.attempt(work);
-        if (outcome !== null) return outcome;
-        if (attempt >= retriesMax) throw conflictFailure(this.lastConflict);
-        await this.backOff(attempt);
-      }
-    });
+    let attempts = 0;
+    let committed: Awaited<ReturnType<typeof this.attempt<T>>> = null;
+    while (committed === null) {
+      committed = await this.inSlot(async () => {
+        // The slot is given up after as many tries as a call has: what is tried without end keeps nobody out.
+        for (let tries = 0; tries <= CALL_RETRIES_MAX; tries++) {
+          const outcome = await this.attempt(work);
+          if (outcome !== null) return outcome;
+          if (attempts >= retriesMax) throw conflictFailure(this.lastConflict);
+          await this.backOff(attempts);
+          attempts++;
+        }
+        return null;
+      });
+    }
+    const { value, ts, durable } = committed;
     await durable;
     return { value, ts };
   }
