@@ -1,4 +1,4 @@
-import { collectErrors, expect, open, signUp, test } from "./stack.ts";
+import { collectErrors, expect, open, rowsOf, signUp, test } from "./stack.ts";
 
 test("a link is made and clicked, and the click arrives with the reason why it was billed", async ({
   page,
@@ -31,12 +31,12 @@ test("a link is made and clicked, and the click arrives with the reason why it w
     fetch(`${stack.url}/autumn-sale`, { redirect: "manual", headers: { "user-agent": userAgent } });
   expect((await click(agent)).status).toBe(302);
   const clicks = page.getByRole("table", { name: "Entries" });
-  await expect(clicks.getByRole("row")).toHaveCount(2);
+  await expect(rowsOf(page, "Entries")).toHaveCount(1);
   await expect(clicks).toContainText("1 click");
   await expect(page.getByText("at its cap")).toBeVisible();
 
   await click("Googlebot/2.1");
-  await expect(clicks.getByRole("row")).toHaveCount(3);
+  await expect(rowsOf(page, "Entries")).toHaveCount(2);
   await clicks
     .getByRole("row", { name: /Program/ })
     .getByRole("button", { name: "Why?" })
@@ -49,14 +49,14 @@ test("a link is made and clicked, and the click arrives with the reason why it w
   await expect(whyNot).toBeHidden();
 
   await open(page, "Entries");
-  await expect(clicks.getByRole("row")).toHaveCount(2);
+  await expect(rowsOf(page, "Entries")).toHaveCount(1);
   await clicks.getByRole("button", { name: "Why?" }).click();
   const why = page.getByRole("dialog", { name: "Why was this billed?" });
   await expect(why.getByText("Billed: 1 click")).toBeVisible();
   await expect(why.getByText("The link's cap is 1 click; 1 is billed.")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByLabel("Also what was not billed").check();
-  await expect(clicks.getByRole("row")).toHaveCount(3);
+  await expect(rowsOf(page, "Entries")).toHaveCount(2);
   await page.getByLabel("Search entries").fill("other-code");
   await expect(page.getByText("No entry", { exact: true })).toBeVisible();
 

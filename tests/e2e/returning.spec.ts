@@ -28,7 +28,7 @@ test("whoever comes back after ten minutes sees numbers, on each screen that has
     await comeBackTo("/app/plan");
     await expect(page.getByText("0 of 10,000")).toBeVisible();
     await comeBackTo("/app/jobs");
-    await expect(page.getByRole("region", { name: "Room" })).toContainText("Limit 10,000");
+    await expect(page.getByRole("region", { name: "Room" })).toContainText("limit 10,000");
 
     // Where the provider does not answer it stays unknown, and is drawn as that.
     const fault = { endpoint: "GET /api/v1/billing/entitlements", fault: "status_503" };

@@ -69,6 +69,14 @@ export function figure(page: Page, name: "Used" | "Held" | "Free" | "Limit") {
   return page.locator("dt", { hasText: new RegExp(`^${name}$`) }).locator("xpath=following-sibling::dd[1]");
 }
 
+/** What a table lists: its heads are no rows to screen readers where there is no room for them. */
+export function rowsOf(page: Page, table: string) {
+  return page
+    .getByRole("table", { name: table })
+    .getByRole("row")
+    .filter({ has: page.getByRole("cell") });
+}
+
 export interface JobForm {
   readonly units: number;
   readonly stepUnits: number;
