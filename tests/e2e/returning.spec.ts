@@ -39,7 +39,7 @@ test("whoever comes back after ten minutes sees numbers, on each screen that has
     });
     expect(set.status).toBe(201);
     await comeBackTo("/app/plan");
-    await expect(page.getByText("of an unknown limit")).toBeVisible();
+    await expect(page.getByText("(limit not known)")).toBeVisible();
     const bar = page.getByRole("img", { name: "0 tokens used and 0 held (limit not known)" });
     await expect(bar).toBeVisible();
     await expect(bar.locator("div")).toHaveCount(0);
