@@ -7,6 +7,7 @@ import { DAY_MS } from "../lib/shared/durations";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
 import { ledgerUnitsOf, reportStateOf } from "./meterState";
+import { isAtProvider } from "./providers";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
 /** A meter with its three numbers and what can be said of it now (lib/ledger/standing.ts), for operators. */
@@ -26,6 +27,8 @@ export const meterStandingValidator = v.object({
   cycle: v.string(),
   cycleEndMs: v.number(),
   agreementId: v.union(v.string(), v.null()),
+  /** False: the account has no customer there, and what is called sent and read is our own copy of the total. */
+  isAtProvider: v.boolean(),
   ledgerUnits: v.number(),
   /** The last total that the provider confirmed, and since when. */
   sent: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
@@ -52,6 +55,8 @@ export async function metersOf(
   accountId: Id<"accounts">,
   nowMs: number,
 ): Promise<MeterStanding[]> {
+  const account = await ctx.db.get(accountId);
+  const isThere = account !== null && isAtProvider(account);
   const meters: Doc<"meters">[] = [];
   for (const feature of [FEATURE_CLICKS, FEATURE_TOKENS]) {
     const rows = await ctx.db
@@ -62,10 +67,10 @@ export async function metersOf(
     meters.push(...rows.filter(({ cycleEndMs }) => cycleEndMs > nowMs - CLOSED_SPAN_MS));
   }
   const newestFirst = meters.toSorted((a, b) => b.cycleEndMs - a.cycleEndMs);
-  return await Promise.all(newestFirst.map((meter) => view(ctx, meter)));
+  return await Promise.all(newestFirst.map((meter) => view(ctx, meter, isThere)));
 }
 
-async function view(ctx: Reader, meter: Doc<"meters">): Promise<MeterStanding> {
+async function view(ctx: Reader, meter: Doc<"meters">, isThere: boolean): Promise<MeterStanding> {
   const { _id: meterId, feature, cycle, cycleEndMs, agreementId } = meter;
   const ledgerUnits = await ledgerUnitsOf(ctx, meterId);
   const { confirmed: sent, error, lastOutcome } = await reportStateOf(ctx, meterId);
@@ -79,6 +84,7 @@ async function view(ctx: Reader, meter: Doc<"meters">): Promise<MeterStanding> {
   const reading = found === null ? null : readingOf(found);
   const standing = standingOf({
     isMetered: agreementId !== null,
+    isAtProvider: isThere,
     ledgerUnits,
     sent,
     sendError,
@@ -86,7 +92,7 @@ async function view(ctx: Reader, meter: Doc<"meters">): Promise<MeterStanding> {
     isAccepted: found?.status === "needs_review" && (await isDecided(ctx, meterId)),
   });
   const shown = found === null || reading === null ? null : shownReading(found, reading);
-  const identity = { id: meterId, feature, cycle, cycleEndMs, agreementId };
+  const identity = { id: meterId, feature, cycle, cycleEndMs, agreementId, isAtProvider: isThere };
   return { ...identity, ledgerUnits, sent, sendError, reading: shown, standing };
 }
 

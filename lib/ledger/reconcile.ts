@@ -75,14 +75,28 @@ function causeOf(report: MeterFacts["report"], providerUnits: number): Cause {
   return "meter_moved";
 }
 
-/** How a run ends for one meter. `error` makes the whole run end with an error. */
-export type EvidenceStatus = "proven" | "repaired_and_confirmed" | "error" | "needs_review" | "unreadable";
+/**
+ * How a run ends for one meter. `error` makes the whole run end with an error. `kept_here` is the match of a meter that
+ * no provider has: our own copy of the total was compared, so nothing is proven by it.
+ */
+export type EvidenceStatus =
+  | "proven"
+  | "kept_here"
+  | "repaired_and_confirmed"
+  | "error"
+  | "needs_review"
+  | "unreadable";
 
-/** What becomes of a decision without a write. */
-export function statusOf(verdict: Exclude<Verdict, "under_billed" | "over_billed">): EvidenceStatus {
-  if (verdict === "match") return "proven";
+/** What becomes of a decision without a write. `isAtProvider` says whether the provider has a meter that was read. */
+export function statusOf(
+  verdict: Exclude<Verdict, "under_billed" | "over_billed">,
+  isAtProvider: boolean,
+): EvidenceStatus {
+  if (verdict === "match") return statusOfMatch(isAtProvider);
   return verdict === "unreadable" ? "unreadable" : "needs_review";
 }
+
+const statusOfMatch = (isAtProvider: boolean): EvidenceStatus => (isAtProvider ? "proven" : "kept_here");
 
 export type RepairResult =
   | { readonly status: "repaired_and_confirmed"; readonly readBackUnits: number }
@@ -116,6 +130,8 @@ export interface Evidence {
   readonly providerUnits: number | null;
   readonly verdict: Verdict;
   readonly status: EvidenceStatus;
+  /** Whether the provider has this meter; false where our own copy of the total stands for one. */
+  readonly isAtProvider: boolean;
 }
 
 /**
@@ -137,14 +153,14 @@ export function isRepeat(previous: Evidence | null, next: Evidence): boolean {
 }
 
 /** The counters are rebuilt whenever they differ, so they always leave equal to the ledger. */
-function numbersLeftBy(evidence: Evidence): Omit<Evidence, "counterUnits"> {
+function numbersLeftBy(evidence: Evidence): Omit<Evidence, "counterUnits" | "isAtProvider"> {
   if (evidence.status !== "repaired_and_confirmed") return evidence;
-  const { ledgerUnits } = evidence;
+  const { ledgerUnits, isAtProvider } = evidence;
   return {
     ledgerUnits,
     sentUnits: ledgerUnits,
     providerUnits: ledgerUnits,
     verdict: "match",
-    status: "proven",
+    status: statusOfMatch(isAtProvider),
   };
 }

@@ -186,6 +186,7 @@ function run(
     providerUnits: before.providerUnits,
     verdict: decision.verdict,
     status,
+    isAtProvider: true,
   };
   if (!isRepeat(kept.at(-1) ?? null, evidence)) kept.push(evidence);
   return { decision, status, error };
@@ -256,6 +257,7 @@ describe("the same numbers again", () => {
     providerUnits: 10,
     verdict: "closed_cycle_drift",
     status: "needs_review",
+    isAtProvider: true,
     ...change,
   });
 
@@ -268,9 +270,21 @@ describe("the same numbers again", () => {
     const unreadable = evidence({ providerUnits: null, verdict: "unreadable", status: "unreadable" });
     expect(isRepeat(unreadable, unreadable)).toBe(true);
     expect(isRepeat(evidence(), unreadable)).toBe(false);
-    expect(statusOf("unreadable")).toBe("unreadable");
-    expect(statusOf("closed_cycle_drift")).toBe("needs_review");
-    expect(statusOf("match")).toBe("proven");
+    expect(statusOf("unreadable", true)).toBe("unreadable");
+    expect(statusOf("closed_cycle_drift", true)).toBe("needs_review");
+    expect(statusOf("match", true)).toBe("proven");
+  });
+
+  test("a match with our own copy proves nothing, and is no news after that copy was written", () => {
+    expect(statusOf("match", false)).toBe("kept_here");
+    const repaired = evidence({
+      verdict: "under_billed",
+      status: "repaired_and_confirmed",
+      isAtProvider: false,
+    });
+    const agrees = { ...repaired, sentUnits: 12, providerUnits: 12, verdict: "match" } as const;
+    expect(isRepeat(repaired, { ...agrees, status: "kept_here" })).toBe(true);
+    expect(isRepeat(repaired, { ...agrees, status: "proven" })).toBe(false);
   });
 
   test("a failed repair that fails alike is kept once, one that works is news", () => {

@@ -27,7 +27,11 @@ export const decideBody = z.strictObject({
 export const evidenceQuery = pageQuery.extend({ accountId: id });
 
 const verdict = z.enum(["match", "under_billed", "over_billed", "closed_cycle_drift", "unreadable"]);
-const status = z.enum(["proven", "repaired_and_confirmed", "error", "needs_review", "unreadable"]);
+const status = z
+  .enum(["proven", "kept_here", "repaired_and_confirmed", "error", "needs_review", "unreadable"])
+  .describe(
+    "kept_here: no provider has this meter, and our own copy of the total agrees; nothing was read there",
+  );
 
 const meterResult = z
   .object({
@@ -35,6 +39,9 @@ const meterResult = z
     feature: z.string(),
     cycle: z.string(),
     agreementId: z.string().nullable(),
+    isAtProvider: z
+      .boolean()
+      .describe("false: the account has no customer at the provider, and sent and meter are our own copy"),
     ledgerUnits: units("The sum of the rows"),
     sentUnits: units("The last total that the provider confirmed").nullable(),
     meterUnits: units("What the provider showed before a repair").nullable(),

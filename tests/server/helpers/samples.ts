@@ -154,6 +154,7 @@ export const meterResult = {
   feature: "clicks",
   cycle: "2026-10",
   agreementId: "agreement_1",
+  isAtProvider: true,
   ledgerUnits: 10,
   sentUnits: 8,
   meterUnits: 8,

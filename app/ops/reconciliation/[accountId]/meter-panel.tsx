@@ -15,12 +15,14 @@ const GOOD: readonly Standing[] = ["proven", "repaired"];
 
 /** One meter: its three numbers, whether it is right, and how that is known. */
 export function MeterPanel({ meter }: { meter: MeterView }) {
-  const { standing, sent, reading, sendError, ledgerUnits } = meter;
+  const { standing, sendError, ledgerUnits, isAtProvider } = meter;
+  // Of a copy that is kept here nothing was sent and nothing read.
+  const { sent, reading } = isAtProvider ? meter : { sent: null, reading: null };
   const { name, tone } = STANDING_NAMES[standing];
   const meterUnits = meterUnitsOf(meter);
   const isGood = GOOD.includes(standing);
   const Icon: LucideIcon = isGood ? CircleCheck : isTrouble(standing) ? CircleAlert : CircleDashed;
-  const error = reading?.error ?? (standing === "failing" ? sendError : null);
+  const error = meter.reading?.error ?? (standing === "failing" ? sendError : null);
   return (
     <Panel
       id={`meter-${meter.id}`}
@@ -31,7 +33,7 @@ export function MeterPanel({ meter }: { meter: MeterView }) {
       <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Number
           name="Provider's meter"
-          value={meterUnits === null ? "not read" : formatUnits(meterUnits)}
+          value={meterUnits === null ? (isAtProvider ? "not read" : "none") : formatUnits(meterUnits)}
           age={
             reading !== null && (
               <>
