@@ -4,6 +4,7 @@ import { AssertionError, must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
 import { findAgreement, ledgerSumOf } from "./meterState";
+import { meterProofValidator, proofOf } from "./meterStandings";
 import { clickClassValidator, endedStatusValidator } from "./validators";
 
 /** Entries with the names of what they point at, as their account is shown them. */
@@ -66,6 +67,7 @@ export const whyFactsValidator = v.object({
   ),
   ledgerUnits: v.number(),
   confirmed: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
+  proof: meterProofValidator,
 });
 
 /** Makes a function that shows entries. The rows they have in common, links and meters, are read once. */
@@ -115,14 +117,16 @@ export async function whyFactsOf(
     .query("reports")
     .withIndex("by_meter", (q) => q.eq("meterId", meter._id))
     .unique();
+  // Counters that are wrong are a reason to look at an entry, not one to show nothing.
+  const ledgerUnits = Number(await ledgerSumOf(ctx, meter._id));
   return {
     cycle: { name: meter.cycle, startMs: meter.cycleStartMs, endMs: meter.cycleEndMs },
     agreement: await agreementOf(ctx, meter),
     cap: entry.origin.kind === "click" ? await capOf(ctx, entry.origin.linkId) : null,
     job: entry.origin.kind === "job" ? await endOf(ctx, entry.origin.jobId) : null,
-    // Counters that are wrong are a reason to look at an entry, not one to show nothing.
-    ledgerUnits: Number(await ledgerSumOf(ctx, meter._id)),
+    ledgerUnits,
     confirmed: report?.state.confirmed ?? null,
+    proof: await proofOf(ctx, meter, ledgerUnits),
   };
 }
 

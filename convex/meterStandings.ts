@@ -49,6 +49,37 @@ export const meterStandingValidator = v.object({
 });
 export type MeterStanding = Infer<typeof meterStandingValidator>;
 
+/** What the account itself is told of one of its meters, for lib/ledger/proof.ts. Errors of the provider are for operators. */
+export const meterProofValidator = v.object({
+  isAtProvider: v.boolean(),
+  standing: standingValidator,
+  reading: v.union(
+    v.object({
+      foundUnits: v.union(v.number(), v.null()),
+      meterUnits: v.union(v.number(), v.null()),
+      ledgerUnits: v.number(),
+      status: evidenceStatusValidator,
+      atMs: v.number(),
+      isSeenAgain: v.boolean(),
+    }),
+    v.null(),
+  ),
+});
+
+export async function proofOf(
+  ctx: Reader,
+  meter: Doc<"meters">,
+  ledgerUnits: number,
+): Promise<Infer<typeof meterProofValidator>> {
+  const account = await ctx.db.get(meter.accountId);
+  const isThere = account !== null && isAtProvider(account);
+  const place = { isAtProvider: isThere };
+  const { standing, found, reading } = await stand(ctx, meter, isThere, ledgerUnits);
+  // A copy of ours is no reading of the provider.
+  if (!isThere || found === null || reading === null) return { ...place, standing, reading: null };
+  return { ...place, standing, reading: { ...reading, foundUnits: found.providerUnits } };
+}
+
 /** The meters of an account that a run looks at, the newest cycle first. */
 export async function metersOf(
   ctx: Reader,
@@ -71,8 +102,21 @@ export async function metersOf(
 }
 
 async function view(ctx: Reader, meter: Doc<"meters">, isThere: boolean): Promise<MeterStanding> {
-  const { _id: meterId, feature, cycle, cycleEndMs, agreementId } = meter;
-  const ledgerUnits = await ledgerUnitsOf(ctx, meterId);
+  const { _id: id, feature, cycle, cycleEndMs, agreementId } = meter;
+  const ledgerUnits = await ledgerUnitsOf(ctx, id);
+  const { standing, found, reading, sent, sendError } = await stand(ctx, meter, isThere, ledgerUnits);
+  const shown = found === null || reading === null ? null : shownReading(found, reading);
+  const identity = { id, feature, cycle, cycleEndMs, agreementId, isAtProvider: isThere };
+  return { ...identity, ledgerUnits, sent, sendError, reading: shown, standing };
+}
+
+/** What is known of a meter, and what follows from it. */
+async function stand(
+  ctx: Reader,
+  { _id: meterId, agreementId }: Doc<"meters">,
+  isThere: boolean,
+  ledgerUnits: number,
+) {
   const { confirmed: sent, error, lastOutcome } = await reportStateOf(ctx, meterId);
   const sendError =
     lastOutcome === "failed" || lastOutcome === "unknown" ? (error ?? "no answer came") : null;
@@ -91,9 +135,7 @@ async function view(ctx: Reader, meter: Doc<"meters">, isThere: boolean): Promis
     reading,
     isAccepted: found?.status === "needs_review" && (await isDecided(ctx, meterId)),
   });
-  const shown = found === null || reading === null ? null : shownReading(found, reading);
-  const identity = { id: meterId, feature, cycle, cycleEndMs, agreementId, isAtProvider: isThere };
-  return { ...identity, ledgerUnits, sent, sendError, reading: shown, standing };
+  return { standing, found, reading, sent, sendError };
 }
 
 /** A repair leaves the meter at what was read back, whether that was right or not. */

@@ -3,6 +3,7 @@ import { must, unreachable } from "../shared/assert.ts";
 import type { ClickClass } from "./classify.ts";
 import type { Cycle } from "./cycle.ts";
 import type { Meter } from "./meter.ts";
+import { amount, type MeterProof, proofText } from "./proof.ts";
 
 /** What an entry came from. */
 export type EntryOrigin =
@@ -36,6 +37,8 @@ export interface WhyFacts {
   readonly ledgerUnits: number;
   /** The last total of this meter that the provider is known to have. */
   readonly confirmed: { readonly totalUnits: number; readonly atMs: number } | null;
+  /** What the provider's own meter showed when it was read last. */
+  readonly proof: Pick<MeterProof, "isAtProvider" | "standing" | "reading">;
 }
 
 /** "Why was this billed", or was not, for a person. */
@@ -62,6 +65,7 @@ export function whyText(
       ...(facts.cap === null ? [] : [capText(facts.cap, facts.meter.feature)]),
       meterText(facts, formatTime, planName),
       reportText(facts, formatTime),
+      proofText({ ...facts.proof, feature: facts.meter.feature, ledgerUnits: facts.ledgerUnits }, formatTime),
     ],
   };
 }
@@ -125,7 +129,12 @@ const END_TEXTS: Record<EndedStatus, (time: string) => string> = {
 
 /** Of a click that counts no rule matched. */
 const ruleText = ({ class: kind, rule }: Extract<EntryOrigin, { kind: "click" }>): string =>
-  kind === "billable" ? "No rule speaks against it." : `Rule: ${rule}.`;
+  kind === "billable" ? NO_RULE_TEXT : `Rule: ${rule}.`;
+
+/** The rules of classify.ts in the order in which they are tried. */
+const NO_RULE_TEXT =
+  "No rule speaks against it; checked were: the link is not active, only headers were asked for, a browser fetched it " +
+  "ahead, a program (bot) asked, the cap of the link was reached.";
 
 const CLASS_TEXTS: Record<ClickClass, string> = {
   billable: "A person's browser asked for it, so it counts.",
@@ -170,15 +179,15 @@ function reportText(facts: WhyFacts, formatTime: (instantMs: number) => string):
   return `${providerText(facts, formatTime)} Its total in the ledger is ${total}.`;
 }
 
-function providerText({ meter, confirmed }: WhyFacts, formatTime: (instantMs: number) => string): string {
-  if (meter.agreementId === null) return "Nothing of this meter is sent to the provider.";
+function providerText(
+  { meter, confirmed, proof }: WhyFacts,
+  formatTime: (instantMs: number) => string,
+): string {
+  if (meter.agreementId === null || !proof.isAtProvider)
+    return "Nothing of this meter is sent to the provider.";
   if (confirmed === null) return "No total of this meter has been confirmed by the provider yet.";
   const total = amount(confirmed.totalUnits, meter.feature);
   return `The last total sent for this meter, and taken by the provider, is ${total}, on ${formatTime(confirmed.atMs)}.`;
 }
 
 const count = (units: number): string => units.toLocaleString("en-US");
-
-/** Features are named by what they count, in the plural: tokens, clicks. */
-const amount = (units: number, feature: string): string =>
-  `${count(units)} ${Math.abs(units) === 1 ? feature.replace(/s$/, "") : feature}`;

@@ -16,8 +16,12 @@ const facts = (origin: EntryOrigin, units: number, change: Partial<WhyFacts> = {
   job: null,
   ledgerUnits: 8_460,
   confirmed: { totalUnits: 8_457, atMs: AT + 60_000 },
+  proof: { isAtProvider: true, standing: "confirmed", reading: null },
   ...change,
 });
+const unmetered = { isAtProvider: true, standing: "unmetered", reading: null } as const;
+const NOT_PROVEN =
+  "The provider's meter is not proven yet: the reconciliation runs every night, or when an operator starts it.";
 const click = (change: Partial<Extract<EntryOrigin, { kind: "click" }>> = {}): EntryOrigin => ({
   kind: "click",
   code: "LoKE2",
@@ -32,10 +36,13 @@ test("a billed click tells its class, rule, instant, meter, cycle, cap and repor
   ).toEqual({
     title: "Billed: 1 click",
     reasons: [
-      "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. No rule speaks against it.",
+      "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. " +
+        "No rule speaks against it; checked were: the link is not active, only headers were asked for, a browser " +
+        "fetched it ahead, a program (bot) asked, the cap of the link was reached.",
       "The link's cap is 1,000 clicks; 12 are billed.",
       'It is in the meter "clicks" of the plan PRO, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
       "The last total sent for this meter, and taken by the provider, is 8,457 clicks, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
+      NOT_PROVEN,
     ],
   });
 });
@@ -85,7 +92,7 @@ test.each([
   expect(why.reasons[0]).toBe(
     `${end} It held 40,000 tokens, used 31,200 and returned 8,800. Its hold was in cycle 2026-10.`,
   );
-  expect(why.reasons.at(-1)).toContain("Its total in the ledger is 31,200 tokens.");
+  expect(why.reasons.at(-2)).toContain("Its total in the ledger is 31,200 tokens.");
 });
 
 test("a capped job also tells what it wanted beyond its hold", () => {
@@ -113,15 +120,47 @@ test.each([
   expect(why.reasons[0]).toContain(text);
 });
 
+test("what the meter itself showed is told beside what was sent, and a reading that differed as such", () => {
+  const reading = {
+    foundUnits: 8_460,
+    meterUnits: 8_460,
+    ledgerUnits: 8_460,
+    status: "proven",
+    atMs: AT,
+    isSeenAgain: false,
+  } as const;
+  const last = (proof: Partial<WhyFacts["proof"]>) =>
+    whyText(
+      facts(click(), 1, { proof: { isAtProvider: true, standing: "proven", reading, ...proof } }),
+      formatTime,
+      planName,
+    ).reasons.at(-1);
+  expect(last({})).toBe("Proven on 2026-11-19T12:00: the provider showed 8,460, the ledger had 8,460.");
+  const differed = { ...reading, foundUnits: 8_467, status: "error" } as const;
+  expect(last({ standing: "error", reading: differed })).toContain("provider 8,467, ledger 8,460");
+});
+
+test("of an account without a customer at the provider nothing is called sent", () => {
+  const proof = { isAtProvider: false, standing: "kept_here", reading: null } as const;
+  const { reasons } = whyText(facts(click(), 1, { proof }), formatTime, planName);
+  expect(reasons.at(-2)).toMatch(/^Nothing of this meter is sent to the provider\./);
+  expect(reasons.at(-1)).toContain("no customer at the billing provider");
+});
+
 test("without an agreement, or before a report, it says so", () => {
   const meter = { accountId: "acc", agreementId: null, feature: "clicks", cycle: "2026-10" };
   expect(
-    whyText(facts(click(), 1, { meter, agreement: null }), formatTime, planName).reasons.slice(-2),
+    whyText(
+      facts(click(), 1, { meter, agreement: null, proof: unmetered }),
+      formatTime,
+      planName,
+    ).reasons.slice(-3),
   ).toEqual([
     'It is in the meter "clicks" with no agreement in force, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
     "Nothing of this meter is sent to the provider. Its total in the ledger is 8,460 clicks.",
+    "No agreement was in force, so no provider's meter has to follow it.",
   ]);
-  expect(whyText(facts(click(), 1, { confirmed: null }), formatTime, planName).reasons.at(-1)).toBe(
+  expect(whyText(facts(click(), 1, { confirmed: null }), formatTime, planName).reasons.at(-2)).toBe(
     "No total of this meter has been confirmed by the provider yet. Its total in the ledger is 8,460 clicks.",
   );
 });

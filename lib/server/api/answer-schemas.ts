@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LIMIT_STATES } from "../../gate/limit-state.ts";
+import { STANDINGS } from "../../ledger/standing.ts";
 
 /**
  * What the API answers, as zod schemas: the source of the OpenAPI document, and what the tests hold the answers
@@ -19,6 +20,13 @@ export const scope = z.enum([
 ]);
 export const jobStatus = z.enum(["running", "completed", "failed", "cancelled", "capped", "expired"]);
 export const outcome = z.enum(["completed", "failed", "cancelled"]);
+
+/** How a reconciliation of one meter ended. */
+export const evidenceStatus = z
+  .enum(["proven", "kept_here", "repaired_and_confirmed", "error", "needs_review", "unreadable"])
+  .describe(
+    "kept_here: no provider has this meter, and our own copy of the total agrees; nothing was read there",
+  );
 
 // Parts of answers.
 
@@ -270,6 +278,22 @@ export const entryAnswer = z.object({
     .object({ totalUnits: z.number().int(), atMs: z.number() })
     .nullable()
     .describe("The last total of its meter that the provider is known to have"),
+  proof: z
+    .object({
+      isAtProvider: z.boolean().describe("false: the account has no customer at the provider"),
+      standing: z.enum(STANDINGS).describe("What can be said of the meter now"),
+      reading: z
+        .object({
+          foundUnits: z.number().int().nullable().describe("What the provider showed, before a repair"),
+          meterUnits: z.number().int().nullable().describe("What it was left at; null: not readable"),
+          ledgerUnits: z.number().int().describe("What the ledger had at that time"),
+          status: evidenceStatus,
+          atMs: z.number().describe("When it was found last"),
+          isSeenAgain: z.boolean().describe("Whether a later run has found the same again"),
+        })
+        .nullable(),
+    })
+    .describe("What the provider's own meter showed when it was read last; reading is null before that"),
   why: z
     .object({ title: z.string(), reasons: z.array(z.string()) })
     .describe("Why it was billed, or was not, in words, with times in UTC"),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { UNITS_MAX } from "../../shared/units.ts";
+import { evidenceStatus } from "./answer-schemas.ts";
 import { pageQuery } from "./request-schemas.ts";
 
 /** What the operator's calls about the ledger take and answer. Requests are strict, answers are open. */
@@ -27,11 +28,6 @@ export const decideBody = z.strictObject({
 export const evidenceQuery = pageQuery.extend({ accountId: id });
 
 const verdict = z.enum(["match", "under_billed", "over_billed", "closed_cycle_drift", "unreadable"]);
-const status = z
-  .enum(["proven", "kept_here", "repaired_and_confirmed", "error", "needs_review", "unreadable"])
-  .describe(
-    "kept_here: no provider has this meter, and our own copy of the total agrees; nothing was read there",
-  );
 
 const meterResult = z
   .object({
@@ -47,7 +43,7 @@ const meterResult = z
     meterUnits: units("What the provider showed before a repair").nullable(),
     readBackUnits: units("What it showed after one").nullable(),
     verdict,
-    status,
+    status: evidenceStatus,
     cause: z.string().nullable(),
     error: z.string().nullable(),
   })

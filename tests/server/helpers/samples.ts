@@ -113,6 +113,7 @@ export const entryFacts = {
   job: null,
   ledgerUnits: 1,
   confirmed: null,
+  proof: { isAtProvider: true, standing: "confirmed", reading: null },
 };
 
 export const estimate = {
