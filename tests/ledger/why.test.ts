@@ -8,12 +8,13 @@ const formatTime = (ms: number): string => new Date(ms).toISOString().slice(0, 1
 const planName = (planKey: string): string => planKey.toUpperCase();
 
 const facts = (origin: EntryOrigin, units: number, change: Partial<WhyFacts> = {}): WhyFacts => ({
-  entry: { units, atMs: AT, origin },
+  entry: { units, atMs: AT, bookedAtMs: AT + 300_000, origin },
   meter: { accountId: "acc", agreementId: "agreement_1", feature: "clicks", cycle: "2026-10" },
   cycle: cycleAt(Date.parse("2026-10-20T15:29:00Z"), AT),
   agreement: { planKey: "pro", fromMs: 0 },
   cap: null,
   job: null,
+  moved: null,
   ledgerUnits: 8_460,
   confirmed: { totalUnits: 8_457, atMs: AT + 60_000 },
   proof: { isAtProvider: true, standing: "confirmed", reading: null },
@@ -110,7 +111,7 @@ test("the entry of a job needs the facts of that job", () => {
 
 test.each([
   [{ kind: "move", correctsEntryId: "e1" }, -1, "Correction: 1 click less", "together they add nothing"],
-  [{ kind: "move", correctsEntryId: "e1" }, 1, "Correction: 1 click more", "together they add nothing"],
+  [{ kind: "move", correctsEntryId: "e1" }, 1, "Correction: 1 click more", "booked on 2026-11-19T12:05"],
   [{ kind: "take_back", correctsEntryId: "e1" }, -2, "Correction: 2 clicks less", "Entry e1 of"],
   [{ kind: "carry_over", reviewId: "r1" }, 5, "Correction: 5 clicks more", "Review r1 carried"],
   [{ kind: "write_off", reviewId: "r1" }, -5, "Correction: 5 clicks less", "Review r1 wrote"],
@@ -118,6 +119,27 @@ test.each([
   const why = whyText(facts(origin, units), formatTime, planName);
   expect(why.title).toBe(title);
   expect(why.reasons[0]).toContain(text);
+});
+
+test("an entry that was moved says when, where to and by which row, and the totals are of that meter", () => {
+  const moved = {
+    entryId: "e2",
+    bookedAtMs: AT + 300_000,
+    agreementId: "agreement_2",
+    planKey: "max",
+    cycle: "2026-11",
+  };
+  const { reasons } = whyText(facts(click(), 1, { moved }), formatTime, planName);
+  expect(reasons.slice(1, 4)).toEqual([
+    'It was booked in the meter "clicks" of the plan PRO, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
+    'On 2026-11-19T12:05 it was moved to the meter "clicks" of the plan MAX, cycle 2026-11, because a change of the ' +
+      "agreement was learnt late: entry e2. It is billed there, and the first meter has nothing of it.",
+    "The last total sent for this meter, and taken by the provider, is 8,457 clicks, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
+  ]);
+  const nowhere = { ...moved, agreementId: null, planKey: null };
+  const lost = whyText(facts(click(), 1, { moved: nowhere }), formatTime, planName).reasons;
+  expect(lost[2]).toContain("with no agreement in force");
+  expect(lost[3]).toMatch(/^Nothing of this meter is sent/);
 });
 
 test("what the meter itself showed is told beside what was sent, and a reading that differed as such", () => {

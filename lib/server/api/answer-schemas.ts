@@ -141,7 +141,8 @@ export const entry = z
     cycle: z.string().describe("The cycle it is booked in, named by its month"),
     key: z.string().describe("Counts once: of a click its random key, of a job the job"),
     units: z.number().int().describe("0: not billed. Below 0: a correction"),
-    atMs: ms("When it happened"),
+    atMs: ms("When it happened; of a correction, when what it corrects did"),
+    bookedAtMs: ms("When the row was written"),
     origin: entryOrigin,
   })
   .describe("One row of the ledger. It is never changed");
@@ -273,6 +274,18 @@ export const entryAnswer = z.object({
     })
     .nullable()
     .describe("How the job of this row ended; null for a row of no job"),
+  moved: z
+    .object({
+      entryId: z.string().describe("The row that moved it"),
+      bookedAtMs: ms("When it was moved"),
+      agreementId: z.string().nullable(),
+      planKey: z.string().nullable(),
+      cycle: z.string(),
+    })
+    .nullable()
+    .describe(
+      "The meter that its units were moved to, of which the totals below are; null when they were not moved",
+    ),
   ledgerUnits: z.number().int().describe("The total of its meter in the ledger now"),
   confirmed: z
     .object({ totalUnits: z.number().int(), atMs: z.number() })

@@ -89,6 +89,7 @@ export const entry = {
   key: "0123456789abcdef0123456789abcdef",
   units: 1,
   atMs: 1_790_000_000_000,
+  bookedAtMs: 1_790_000_000_100,
   origin: {
     kind: "click",
     linkId: "p57000820c20a1g7104gm2rc1m70ynr8",
@@ -111,6 +112,7 @@ export const entryFacts = {
   agreement: { planKey: "pro", fromMs: 0 },
   cap: null,
   job: null,
+  moved: null,
   ledgerUnits: 1,
   confirmed: null,
   proof: { isAtProvider: true, standing: "confirmed", reading: null },
