@@ -12,6 +12,9 @@ export type Verdict = "match" | "under_billed" | "over_billed" | "closed_cycle_d
 export const CAUSES = {
   ledger_changed: "The ledger changed after the last report. A late click or a correction arrived.",
   report_failed: "The last report failed.",
+  never_sent: "No total of this meter was sent before: what it counts had not been reported yet.",
+  closed_unsent:
+    "No total of this meter arrived before its cycle or its agreement ended, and the provider takes none after that.",
   meter_moved:
     "The meter moved without a report from this app. A report was counted twice, or something else wrote to the meter.",
 } as const;
@@ -55,7 +58,7 @@ export function decide(facts: MeterFacts): Decision {
   }
   const driftUnits = provider.totalUnits - ledgerUnits;
   if (driftUnits === 0) return { verdict: "match", cause: null, driftUnits, repair: { kind: "none" } };
-  const cause = causeOf(facts.report, provider.totalUnits);
+  const cause = causeOf(facts, provider.totalUnits);
   if (isClosed) return { verdict: "closed_cycle_drift", cause, driftUnits, repair: { kind: "review" } };
   return {
     verdict: driftUnits < 0 ? "under_billed" : "over_billed",
@@ -66,8 +69,11 @@ export function decide(facts: MeterFacts): Decision {
 }
 
 /** Why a meter that does not show the ledger's total shows what it shows. A meter never written to shows 0. */
-function causeOf(report: MeterFacts["report"], providerUnits: number): Cause {
+function causeOf({ report, ledgerUnits, isClosed }: MeterFacts, providerUnits: number): Cause {
   const { confirmed, lastOutcome, lastTotalUnits } = report;
+  const isUnsent = confirmed === null && lastOutcome !== "unknown" && providerUnits === 0 && ledgerUnits > 0;
+  if (isUnsent && isClosed) return "closed_unsent";
+  if (isUnsent && lastOutcome === "none") return "never_sent";
   const lastFailed = lastOutcome === "failed" || lastOutcome === "unknown";
   if (providerUnits === (confirmed?.totalUnits ?? 0)) return lastFailed ? "report_failed" : "ledger_changed";
   // The answer was lost and the write was not: the meter stands where our last report put it.

@@ -346,6 +346,21 @@ describe("a plan change", () => {
     }
   });
 
+  test("a meter never sent whose agreement has ended says so: nothing was reported, and the provider refuses it", async () => {
+    await kinde.signIn();
+    await clicks(5);
+    await kinde.advance(1_000);
+    await kinde.changePlan("customer_pro_plan");
+    await kinde.advance(1_000);
+    expect(await only()).toMatchObject({ status: "error", meterUnits: 0, cause: CAUSES.never_sent });
+    const [found] = await kinde.ledger.evidence();
+    expect(found?.error).toContain("AGREEMENT_ENDED");
+    // Now that the end is known, the meter is a closed one.
+    await kinde.signIn();
+    const { meters } = await kinde.ledger.reconcile(kinde.accountId);
+    expect(meters[0]).toMatchObject({ verdict: "closed_cycle_drift", cause: CAUSES.closed_unsent });
+  });
+
   test("more entries than one batch takes are moved in several", async () => {
     await clicks(10);
     await kinde.ledger.report();
