@@ -64,7 +64,10 @@ function Item({ evidence }: { evidence: Evidence }) {
   return (
     <li className="relative flex gap-4 pb-8 last:pb-0">
       <span aria-hidden className="absolute top-3 bottom-0 left-[5px] w-px bg-line in-last:hidden" />
-      <span aria-hidden className={`mt-1.5 size-[11px] shrink-0 rounded-full ${DOTS[tone]}`} />
+      <span
+        aria-hidden
+        className={`mt-1.5 size-[11px] shrink-0 rounded-full ${DOTS[isCopyRepaired ? "neutral" : tone]}`}
+      />
       <div className="flex min-w-0 flex-1 flex-col gap-3">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
           <h3 className="text-sm font-semibold">{isCopyRepaired ? COPY_REPAIRED : title}</h3>

@@ -27,7 +27,7 @@ export function MeterPanel({ meter }: { meter: MeterView }) {
     <Panel
       id={`meter-${meter.id}`}
       title={`${meter.feature === "clicks" ? "Clicks" : "Tokens"}, cycle ${meter.cycle}`}
-      about={meter.agreementId === null ? "No agreement" : <>Agreement {meter.agreementId}</>}
+      about={aboutOf(meter)}
       aside={<Badge tone={tone}>{name}</Badge>}
     >
       <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
@@ -54,7 +54,11 @@ export function MeterPanel({ meter }: { meter: MeterView }) {
             )
           }
         />
-        <Number name="Difference" value={<Difference meter={meter} />} age="meter less ledger" />
+        <Number
+          name="Difference"
+          value={<Difference meter={meter} />}
+          age={isAtProvider && "meter less ledger"}
+        />
       </dl>
       <div className="flex gap-2.5 text-sm">
         <Icon
@@ -73,6 +77,12 @@ export function MeterPanel({ meter }: { meter: MeterView }) {
       </div>
     </Panel>
   );
+}
+
+/** The agreement of an account without a customer at the provider is one of ours, and of no use elsewhere. */
+function aboutOf({ agreementId, isAtProvider }: MeterView): string {
+  if (agreementId === null) return "No agreement";
+  return isAtProvider ? `Agreement ${agreementId}` : "No agreement at the provider";
 }
 
 function Number({ name, value, age }: { name: string; value: ReactNode; age: ReactNode }) {
