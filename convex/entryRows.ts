@@ -3,7 +3,8 @@ import { type Infer, v } from "convex/values";
 import { AssertionError, must } from "../lib/shared/assert";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
-import { findAgreement, ledgerSumOf } from "./meterState";
+import { findAgreement, ledgerSumOf, reportStateOf } from "./meterState";
+import { meterProofValidator, proofOf } from "./meterStandings";
 import { clickClassValidator, endedStatusValidator } from "./validators";
 
 /** Entries with the names of what they point at, as their account is shown them. */
@@ -12,6 +13,8 @@ type Reader = Pick<QueryCtx, "db">;
 
 /** Shards of a link's counter, as many as a meter has. */
 const LINK_SHARDS_MAX = 64;
+/** Corrections of one entry that are looked through, the newest first. */
+const CORRECTIONS_MAX = 100;
 
 /** The words of lib/ledger/why.ts, and what else a click tells. */
 const originViewValidator = v.union(
@@ -45,7 +48,9 @@ export const entryViewValidator = v.object({
   cycle: v.string(),
   key: v.string(),
   units: v.number(),
+  /** When it happened; a correction has the instant of the entry it corrects, and was booked later. */
   atMs: v.number(),
+  bookedAtMs: v.number(),
   origin: originViewValidator,
 });
 export type EntryView = Infer<typeof entryViewValidator>;
@@ -64,8 +69,19 @@ export const whyFactsValidator = v.object({
     }),
     v.null(),
   ),
+  moved: v.union(
+    v.object({
+      entryId: v.string(),
+      bookedAtMs: v.number(),
+      agreementId: v.union(v.string(), v.null()),
+      planKey: v.union(v.string(), v.null()),
+      cycle: v.string(),
+    }),
+    v.null(),
+  ),
   ledgerUnits: v.number(),
   confirmed: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
+  proof: meterProofValidator,
 });
 
 /** Makes a function that shows entries. The rows they have in common, links and meters, are read once. */
@@ -74,9 +90,9 @@ export function entryReader(ctx: Reader): (entry: Doc<"entries">) => Promise<Ent
   const linkOf = keep((id: Id<"links">) => ctx.db.get(id));
   return async (entry) => {
     const meter = must(await meterOf(entry.meterId), `the meter of entry ${entry._id} is gone`);
-    const { _id: id, feature, cycle, key, units, atMs } = entry;
+    const { _id: id, _creationTime: bookedAtMs, feature, cycle, key, units, atMs } = entry;
     const origin = await viewOrigin(ctx, linkOf, entry);
-    return { id, agreementId: meter.agreementId, feature, cycle, key, units, atMs, origin };
+    return { id, agreementId: meter.agreementId, feature, cycle, key, units, atMs, bookedAtMs, origin };
   };
 }
 
@@ -105,25 +121,48 @@ async function viewOrigin(
   }
 }
 
-/** For one entry: its meter's cycle and totals, and the cap of its link or the end of its job. */
+/** For one entry: its meter's cycle, the totals of the meter its units are in by now, and the cap of its link or the end of its job. */
 export async function whyFactsOf(
   ctx: Reader,
   entry: Doc<"entries">,
 ): Promise<Infer<typeof whyFactsValidator>> {
   const meter = must(await ctx.db.get(entry.meterId), `the meter of entry ${entry._id} is gone`);
-  const report = await ctx.db
-    .query("reports")
-    .withIndex("by_meter", (q) => q.eq("meterId", meter._id))
-    .unique();
+  const mover = await moverOf(ctx, entry);
+  const billed =
+    mover === null ? meter : must(await ctx.db.get(mover.meterId), `the meter of entry ${mover._id} is gone`);
+  // Counters that are wrong are a reason to look at an entry, not one to show nothing.
+  const ledgerUnits = Number(await ledgerSumOf(ctx, billed._id));
   return {
     cycle: { name: meter.cycle, startMs: meter.cycleStartMs, endMs: meter.cycleEndMs },
     agreement: await agreementOf(ctx, meter),
     cap: entry.origin.kind === "click" ? await capOf(ctx, entry.origin.linkId) : null,
     job: entry.origin.kind === "job" ? await endOf(ctx, entry.origin.jobId) : null,
-    // Counters that are wrong are a reason to look at an entry, not one to show nothing.
-    ledgerUnits: Number(await ledgerSumOf(ctx, meter._id)),
-    confirmed: report?.state.confirmed ?? null,
+    moved: mover === null ? null : await movedTo(ctx, mover, billed),
+    ledgerUnits,
+    confirmed: (await reportStateOf(ctx, billed._id)).confirmed,
+    proof: await proofOf(ctx, billed, ledgerUnits),
   };
+}
+
+/** The last row that brought the units of an entry to another meter; null when they are where they were booked. */
+async function moverOf(ctx: Reader, { _id, units }: Doc<"entries">): Promise<Doc<"entries"> | null> {
+  const corrections = await ctx.db
+    .query("entries")
+    .withIndex("by_corrected", (q) => q.eq("correctsEntryId", _id))
+    .order("desc")
+    .take(CORRECTIONS_MAX);
+  // Of each pair the one with the sign of the entry is where the units went.
+  return corrections.find((row) => row.origin.kind === "move" && row.units > 0 === units > 0) ?? null;
+}
+
+async function movedTo(
+  ctx: Reader,
+  { _id: entryId, _creationTime: bookedAtMs, cycle }: Doc<"entries">,
+  meter: Doc<"meters">,
+): Promise<NonNullable<Infer<typeof whyFactsValidator>["moved"]>> {
+  const { agreementId } = meter;
+  const planKey = (await agreementOf(ctx, meter))?.planKey ?? null;
+  return { entryId, bookedAtMs, agreementId, planKey, cycle };
 }
 
 async function agreementOf(

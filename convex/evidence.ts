@@ -2,6 +2,7 @@ import { v } from "convex/values";
 
 import { checkUnits } from "../lib/shared/units";
 import { operatorQuery, refuse } from "./functions";
+import { isAtProvider } from "./providers";
 import { nextCursor } from "./rows";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
@@ -15,6 +16,8 @@ const evidenceValidator = v.object({
   feature: v.string(),
   cycle: v.string(),
   agreementId: v.union(v.string(), v.null()),
+  /** False: the account has no customer there, and what is called the meter is our own copy of the total. */
+  isAtProvider: v.boolean(),
   ledgerUnits: v.number(),
   counterUnits: v.number(),
   sentUnits: v.union(v.number(), v.null()),
@@ -44,6 +47,8 @@ export const list = operatorQuery({
       .withIndex("by_account", (q) => q.eq("accountId", id))
       .order("desc")
       .paginate({ numItems: limit, cursor });
+    const account = await ctx.db.get(id);
+    const place = { isAtProvider: account !== null && isAtProvider(account) };
     const evidence = [];
     for (const row of page.page) {
       const {
@@ -57,7 +62,7 @@ export const list = operatorQuery({
       const seenAtMs = row.seenAtMs ?? row.atMs;
       const meter = (await ctx.db.get(row.meterId))!;
       const { feature, cycle, agreementId } = meter;
-      evidence.push({ id: _id, feature, cycle, agreementId, meterUnits, ...fields, seenAtMs });
+      evidence.push({ id: _id, feature, cycle, agreementId, ...place, meterUnits, ...fields, seenAtMs });
     }
     return { evidence, cursor: nextCursor(page) };
   },

@@ -7,6 +7,7 @@ import { DAY_MS } from "../lib/shared/durations";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
 import { ledgerUnitsOf, reportStateOf } from "./meterState";
+import { isAtProvider } from "./providers";
 import { evidenceStatusValidator, verdictValidator } from "./validators";
 
 /** A meter with its three numbers and what can be said of it now (lib/ledger/standing.ts), for operators. */
@@ -26,6 +27,8 @@ export const meterStandingValidator = v.object({
   cycle: v.string(),
   cycleEndMs: v.number(),
   agreementId: v.union(v.string(), v.null()),
+  /** False: the account has no customer there, and what is called sent and read is our own copy of the total. */
+  isAtProvider: v.boolean(),
   ledgerUnits: v.number(),
   /** The last total that the provider confirmed, and since when. */
   sent: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
@@ -46,12 +49,45 @@ export const meterStandingValidator = v.object({
 });
 export type MeterStanding = Infer<typeof meterStandingValidator>;
 
+/** What the account itself is told of one of its meters, for lib/ledger/proof.ts. Errors of the provider are for operators. */
+export const meterProofValidator = v.object({
+  isAtProvider: v.boolean(),
+  standing: standingValidator,
+  reading: v.union(
+    v.object({
+      foundUnits: v.union(v.number(), v.null()),
+      meterUnits: v.union(v.number(), v.null()),
+      ledgerUnits: v.number(),
+      status: evidenceStatusValidator,
+      atMs: v.number(),
+      isSeenAgain: v.boolean(),
+    }),
+    v.null(),
+  ),
+});
+
+export async function proofOf(
+  ctx: Reader,
+  meter: Doc<"meters">,
+  ledgerUnits: number,
+): Promise<Infer<typeof meterProofValidator>> {
+  const account = await ctx.db.get(meter.accountId);
+  const isThere = account !== null && isAtProvider(account);
+  const place = { isAtProvider: isThere };
+  const { standing, found, reading } = await stand(ctx, meter, isThere, ledgerUnits);
+  // A copy of ours is no reading of the provider.
+  if (!isThere || found === null || reading === null) return { ...place, standing, reading: null };
+  return { ...place, standing, reading: { ...reading, foundUnits: found.providerUnits } };
+}
+
 /** The meters of an account that a run looks at, the newest cycle first. */
 export async function metersOf(
   ctx: Reader,
   accountId: Id<"accounts">,
   nowMs: number,
 ): Promise<MeterStanding[]> {
+  const account = await ctx.db.get(accountId);
+  const isThere = account !== null && isAtProvider(account);
   const meters: Doc<"meters">[] = [];
   for (const feature of [FEATURE_CLICKS, FEATURE_TOKENS]) {
     const rows = await ctx.db
@@ -62,12 +98,25 @@ export async function metersOf(
     meters.push(...rows.filter(({ cycleEndMs }) => cycleEndMs > nowMs - CLOSED_SPAN_MS));
   }
   const newestFirst = meters.toSorted((a, b) => b.cycleEndMs - a.cycleEndMs);
-  return await Promise.all(newestFirst.map((meter) => view(ctx, meter)));
+  return await Promise.all(newestFirst.map((meter) => view(ctx, meter, isThere)));
 }
 
-async function view(ctx: Reader, meter: Doc<"meters">): Promise<MeterStanding> {
-  const { _id: meterId, feature, cycle, cycleEndMs, agreementId } = meter;
-  const ledgerUnits = await ledgerUnitsOf(ctx, meterId);
+async function view(ctx: Reader, meter: Doc<"meters">, isThere: boolean): Promise<MeterStanding> {
+  const { _id: id, feature, cycle, cycleEndMs, agreementId } = meter;
+  const ledgerUnits = await ledgerUnitsOf(ctx, id);
+  const { standing, found, reading, sent, sendError } = await stand(ctx, meter, isThere, ledgerUnits);
+  const shown = found === null || reading === null ? null : shownReading(found, reading);
+  const identity = { id, feature, cycle, cycleEndMs, agreementId, isAtProvider: isThere };
+  return { ...identity, ledgerUnits, sent, sendError, reading: shown, standing };
+}
+
+/** What is known of a meter, and what follows from it. */
+async function stand(
+  ctx: Reader,
+  { _id: meterId, agreementId }: Doc<"meters">,
+  isThere: boolean,
+  ledgerUnits: number,
+) {
   const { confirmed: sent, error, lastOutcome } = await reportStateOf(ctx, meterId);
   const sendError =
     lastOutcome === "failed" || lastOutcome === "unknown" ? (error ?? "no answer came") : null;
@@ -79,15 +128,14 @@ async function view(ctx: Reader, meter: Doc<"meters">): Promise<MeterStanding> {
   const reading = found === null ? null : readingOf(found);
   const standing = standingOf({
     isMetered: agreementId !== null,
+    isAtProvider: isThere,
     ledgerUnits,
     sent,
     sendError,
     reading,
     isAccepted: found?.status === "needs_review" && (await isDecided(ctx, meterId)),
   });
-  const shown = found === null || reading === null ? null : shownReading(found, reading);
-  const identity = { id: meterId, feature, cycle, cycleEndMs, agreementId };
-  return { ...identity, ledgerUnits, sent, sendError, reading: shown, standing };
+  return { standing, found, reading, sent, sendError };
 }
 
 /** A repair leaves the meter at what was read back, whether that was right or not. */

@@ -29,6 +29,11 @@ export async function limitProvider(ctx: ActionCtx, accountId: Id<"accounts">): 
   );
 }
 
+/** Whether the meters of an account are a provider's. The rows of the fixed provider are ours, and reading them proves nothing. */
+export function isAtProvider({ provider }: Pick<Doc<"accounts">, "provider">): boolean {
+  return provider !== "fixed";
+}
+
 /** Where the totals of a meter go. */
 export const meterTargetValidator = v.object({
   meterId: v.id("meters"),

@@ -17,7 +17,7 @@ import { DAY_MS } from "../lib/shared/durations";
 import type { Doc, Id } from "./_generated/dataModel";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server";
 import { closingOf, ledgerUnitsOf, reportStateOf } from "./meterState";
-import { meterTarget, meterTargetValidator } from "./providers";
+import { isAtProvider, meterTarget, meterTargetValidator } from "./providers";
 import {
   applySettled,
   applyStep,
@@ -151,8 +151,9 @@ export const judge = internalMutation({
     const { verdict } = decision;
     if (verdict !== "under_billed" && verdict !== "over_billed") {
       const error = reading.kind === "unreadable" ? reading.error : null;
-      const end = { status: statusOf(verdict), readBackUnits: null, error };
-      return { kind: "judged", result: await keep(ctx, meter, facts, end, nowMs) };
+      const status = statusOf(verdict, isAtProvider(account));
+      const end = { status, readBackUnits: null, error };
+      return { kind: "judged", result: await keep(ctx, meter, account, facts, end, nowMs) };
     }
     const place = { agreementId: meter.agreementId, closesAtMs };
     const resent = withResend(state);
@@ -169,7 +170,7 @@ export const judge = internalMutation({
       readBackUnits: null,
       error: `not written: ${wait}`,
     };
-    return { kind: "judged", result: await keep(ctx, meter, facts, end, nowMs) };
+    return { kind: "judged", result: await keep(ctx, meter, account, facts, end, nowMs) };
   },
 });
 
@@ -187,7 +188,7 @@ export const settleRepair = internalMutation({
   returns: resultValidator,
   handler: async (ctx, { meterId, version, totalUnits, facts, outcome, readSentAtMs, reading }) => {
     const nowMs = Date.now();
-    const { meter } = await meterAndAccount(ctx, meterId);
+    const { meter, account } = await meterAndAccount(ctx, meterId);
     const closesAtMs = await closingOf(ctx, meter);
     const repair = repairOf(totalUnits, outcome, reading);
     const state = await reportStateOf(ctx, meterId);
@@ -196,7 +197,8 @@ export const settleRepair = internalMutation({
     const sent = afterSend(state, version, booked, { closesAtMs }, nowMs);
     if (!(await applySettled(ctx, meter, sent, nowMs))) {
       const error = "another sender took the meter before the repair was over";
-      return await keep(ctx, meter, facts, { status: "error", readBackUnits: null, error }, nowMs);
+      const end = { status: "error" as const, readBackUnits: null, error };
+      return await keep(ctx, meter, account, facts, end, nowMs);
     }
     if (sent.kind === "settled" && booked.kind === "unknown" && reading !== null && wasSeen(repair)) {
       const read = { sentAtMs: readSentAtMs, reading };
@@ -204,7 +206,7 @@ export const settleRepair = internalMutation({
     }
     const error = repair.status === "error" ? repair.error : null;
     const { status, readBackUnits } = repair;
-    return await keep(ctx, meter, facts, { status, readBackUnits, error }, nowMs);
+    return await keep(ctx, meter, account, facts, { status, readBackUnits, error }, nowMs);
   },
 });
 
@@ -257,6 +259,7 @@ function factsOf(
 async function keep(
   ctx: MutationCtx,
   meter: Doc<"meters">,
+  account: Doc<"accounts">,
   facts: Facts,
   end: Pick<Doc<"evidence">, "status" | "readBackUnits" | "error">,
   nowMs: number,
@@ -266,8 +269,9 @@ async function keep(
     .withIndex("by_meter", (q) => q.eq("meterId", meter._id))
     .order("desc")
     .first();
-  const next: Evidence = { ...facts, status: end.status };
-  const isNew = !isRepeat(previous, next);
+  const place = { isAtProvider: isAtProvider(account) };
+  const next: Evidence = { ...facts, status: end.status, ...place };
+  const isNew = !isRepeat(previous === null ? null : { ...previous, ...place }, next);
   if (!isNew && previous !== null) await ctx.db.patch(previous._id, { seenAtMs: nowMs });
   if (isNew && previous?.verdict === "match") await ctx.db.patch(previous._id, { supersededAtMs: nowMs });
   if (isNew) {

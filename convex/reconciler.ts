@@ -7,7 +7,7 @@ import { internal } from "./_generated/api";
 import type { Id } from "./_generated/dataModel";
 import type { ActionCtx } from "./_generated/server";
 import { internalAction } from "./patience";
-import { lookAtTotal, type MeterTarget, readTotal } from "./providers";
+import { isAtProvider as providerHas, lookAtTotal, type MeterTarget, readTotal } from "./providers";
 import type { Judged, Result } from "./reconcile";
 import { attemptWrite } from "./reporter";
 import { beginRun, finishRun, lastStartedAtMs, noteProgress } from "./runs";
@@ -41,6 +41,8 @@ const meterResultValidator = v.object({
   feature: v.string(),
   cycle: v.string(),
   agreementId: v.union(v.string(), v.null()),
+  /** False: the account has no customer there, and what is called the meter is our own copy of the total. */
+  isAtProvider: v.boolean(),
   ledgerUnits: v.number(),
   /** The last confirmed total, what the meter showed before a repair, and what was read back after one. */
   sentUnits: v.union(v.number(), v.null()),
@@ -302,14 +304,18 @@ class Run {
   private note({ target, accountName }: Look, result: Result): void {
     const { ledgerUnits, sentUnits, readBackUnits, verdict, status, cause, error } = result;
     this.add("meters");
-    this.add(verdict);
+    // A match with our own copy is no proof, and is counted by its own name.
+    if (status !== "kept_here") this.add(verdict);
+    if (status === "kept_here") this.add("kept_here");
     if (status === "repaired_and_confirmed") this.add("repaired");
     if (status === "error") this.add("errors");
     if (result.isNew) this.add("evidence");
-    if (this.meters.length >= LISTED_MAX || (this.onProgress !== null && status === "proven")) return;
+    const isAsExpected = status === "proven" || status === "kept_here";
+    if (this.meters.length >= LISTED_MAX || (this.onProgress !== null && isAsExpected)) return;
     const { meterId, feature, cycle, agreementId } = target;
     const numbers = { ledgerUnits, sentUnits, meterUnits: result.providerUnits, readBackUnits };
-    const identity = { meterId, accountName, feature, cycle, agreementId };
+    const isAtProvider = providerHas(target);
+    const identity = { meterId, accountName, feature, cycle, agreementId, isAtProvider };
     this.meters.push({ ...identity, ...numbers, verdict, status, cause, error });
   }
 

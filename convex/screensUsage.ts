@@ -1,10 +1,17 @@
 import { v } from "convex/values";
 
 import { FEATURE_TOKENS } from "../lib/gate/types";
+import { cycleAt } from "../lib/ledger/cycle";
+import { FEATURE_CLICKS } from "../lib/ledger/meter";
 import { DAY_MS } from "../lib/shared/durations";
 import { accountQuery } from "./functions";
+import { findAgreement, ledgerSumOf, reportStateOf } from "./meterState";
+import { meterProofValidator, proofOf } from "./meterStandings";
 
-/** Usage over a cycle, for its chart. */
+/** Usage over a cycle, for its chart, and the meters that it is billed by. */
+
+/** Of one feature and cycle; each change of the agreement makes one more. */
+const METERS_MAX = 20;
 
 /** A third of what a query may read. Of a span with more rows the first ones are answered. */
 const ROWS_MAX = 5_000;
@@ -47,5 +54,54 @@ export const byDay = accountQuery({
       days.set(day, (days.get(day) ?? 0) + units);
     }
     return { days: [...days].map(([day, units]) => ({ day, units })), isCut: rows.length === ROWS_MAX };
+  },
+});
+
+/**
+ * The meters of the cycle under way, clicks first: the ledger's total, the last total sent, and what a reading of the
+ * provider's meter has proven of it. The account has none for a feature of which nothing was counted.
+ */
+export const meters = accountQuery({
+  scope: "usage:read",
+  args: {
+    /** The end of the cycle as the caller knew it, once it has passed: nothing else makes a live query run again. */
+    afterMs: v.optional(v.number()),
+  },
+  returns: v.object({
+    cycle: v.object({ name: v.string(), endMs: v.number() }),
+    meters: v.array(
+      v.object({
+        id: v.string(),
+        feature: v.string(),
+        /** Null without an agreement, or with one whose plan is not known. */
+        planKey: v.union(v.string(), v.null()),
+        ledgerUnits: v.number(),
+        sent: v.union(v.object({ totalUnits: v.number(), atMs: v.number() }), v.null()),
+        ...meterProofValidator.fields,
+      }),
+    ),
+  }),
+  handler: async (ctx) => {
+    const { account, accountId } = ctx.principal;
+    const { name, endMs } = cycleAt(account.cycleAnchorMs, Date.now());
+    const shown = [];
+    for (const feature of [FEATURE_CLICKS, FEATURE_TOKENS]) {
+      const rows = await ctx.db
+        .query("meters")
+        .withIndex("by_account_feature_cycle", (q) =>
+          q.eq("accountId", accountId).eq("feature", feature).eq("cycle", name),
+        )
+        .take(METERS_MAX);
+      for (const meter of rows) {
+        const { _id: id, agreementId } = meter;
+        const ledgerUnits = Number(await ledgerSumOf(ctx, id));
+        const proof = await proofOf(ctx, meter, ledgerUnits);
+        const agreement = agreementId === null ? null : await findAgreement(ctx, agreementId);
+        // What an account without a customer there has is a copy of ours, to which nothing is sent.
+        const sent = proof.isAtProvider ? (await reportStateOf(ctx, id)).confirmed : null;
+        shown.push({ id, feature, planKey: agreement?.planKey ?? null, ledgerUnits, sent, ...proof });
+      }
+    }
+    return { cycle: { name, endMs }, meters: shown };
   },
 });

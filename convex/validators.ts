@@ -158,6 +158,7 @@ export const verdictValidator = v.union(
 
 export const evidenceStatusValidator = v.union(
   v.literal("proven"),
+  v.literal("kept_here"),
   v.literal("repaired_and_confirmed"),
   v.literal("error"),
   v.literal("needs_review"),

@@ -16,6 +16,7 @@ import { FirstSteps } from "./first-steps.tsx";
 import { HoldList } from "./hold-list.tsx";
 import { LimitNotice } from "./limit-notice.tsx";
 import { spentWords } from "./limit-words.ts";
+import { MetersPanel } from "./meters-panel.tsx";
 import { PlanNews } from "./plan-news.tsx";
 import { planName } from "./plan/plans.ts";
 import { UsageBar } from "./usage-bar.tsx";
@@ -100,6 +101,7 @@ export function UsageScreen() {
             </dl>
           </Panel>
           {usage.running.length > 0 && <HoldList running={usage.running} />}
+          <MetersPanel />
           <UsageChart cycle={usage.cycle} byDay={byDay} limitUnits={limitUnits} />
           <FirstSteps />
         </>

@@ -164,6 +164,7 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
 /** What was done, or found, where the name of the count is a code. */
 const DONE: Readonly<Record<string, string>> = {
   match: "proven",
+  kept_here: "with no meter at the provider",
   under_billed: "under-billed",
   over_billed: "over-billed",
   closed_cycle_drift: "closed with a difference",

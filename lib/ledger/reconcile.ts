@@ -12,6 +12,9 @@ export type Verdict = "match" | "under_billed" | "over_billed" | "closed_cycle_d
 export const CAUSES = {
   ledger_changed: "The ledger changed after the last report. A late click or a correction arrived.",
   report_failed: "The last report failed.",
+  never_sent: "No total of this meter was sent before: what it counts had not been reported yet.",
+  closed_unsent:
+    "No total of this meter arrived before its cycle or its agreement ended, and the provider takes none after that.",
   meter_moved:
     "The meter moved without a report from this app. A report was counted twice, or something else wrote to the meter.",
 } as const;
@@ -55,7 +58,7 @@ export function decide(facts: MeterFacts): Decision {
   }
   const driftUnits = provider.totalUnits - ledgerUnits;
   if (driftUnits === 0) return { verdict: "match", cause: null, driftUnits, repair: { kind: "none" } };
-  const cause = causeOf(facts.report, provider.totalUnits);
+  const cause = causeOf(facts, provider.totalUnits);
   if (isClosed) return { verdict: "closed_cycle_drift", cause, driftUnits, repair: { kind: "review" } };
   return {
     verdict: driftUnits < 0 ? "under_billed" : "over_billed",
@@ -66,8 +69,11 @@ export function decide(facts: MeterFacts): Decision {
 }
 
 /** Why a meter that does not show the ledger's total shows what it shows. A meter never written to shows 0. */
-function causeOf(report: MeterFacts["report"], providerUnits: number): Cause {
+function causeOf({ report, ledgerUnits, isClosed }: MeterFacts, providerUnits: number): Cause {
   const { confirmed, lastOutcome, lastTotalUnits } = report;
+  const isUnsent = confirmed === null && lastOutcome !== "unknown" && providerUnits === 0 && ledgerUnits > 0;
+  if (isUnsent && isClosed) return "closed_unsent";
+  if (isUnsent && lastOutcome === "none") return "never_sent";
   const lastFailed = lastOutcome === "failed" || lastOutcome === "unknown";
   if (providerUnits === (confirmed?.totalUnits ?? 0)) return lastFailed ? "report_failed" : "ledger_changed";
   // The answer was lost and the write was not: the meter stands where our last report put it.
@@ -75,14 +81,28 @@ function causeOf(report: MeterFacts["report"], providerUnits: number): Cause {
   return "meter_moved";
 }
 
-/** How a run ends for one meter. `error` makes the whole run end with an error. */
-export type EvidenceStatus = "proven" | "repaired_and_confirmed" | "error" | "needs_review" | "unreadable";
+/**
+ * How a run ends for one meter. `error` makes the whole run end with an error. `kept_here` is the match of a meter that
+ * no provider has: our own copy of the total was compared, so nothing is proven by it.
+ */
+export type EvidenceStatus =
+  | "proven"
+  | "kept_here"
+  | "repaired_and_confirmed"
+  | "error"
+  | "needs_review"
+  | "unreadable";
 
-/** What becomes of a decision without a write. */
-export function statusOf(verdict: Exclude<Verdict, "under_billed" | "over_billed">): EvidenceStatus {
-  if (verdict === "match") return "proven";
+/** What becomes of a decision without a write. `isAtProvider` says whether the provider has a meter that was read. */
+export function statusOf(
+  verdict: Exclude<Verdict, "under_billed" | "over_billed">,
+  isAtProvider: boolean,
+): EvidenceStatus {
+  if (verdict === "match") return statusOfMatch(isAtProvider);
   return verdict === "unreadable" ? "unreadable" : "needs_review";
 }
+
+const statusOfMatch = (isAtProvider: boolean): EvidenceStatus => (isAtProvider ? "proven" : "kept_here");
 
 export type RepairResult =
   | { readonly status: "repaired_and_confirmed"; readonly readBackUnits: number }
@@ -116,6 +136,8 @@ export interface Evidence {
   readonly providerUnits: number | null;
   readonly verdict: Verdict;
   readonly status: EvidenceStatus;
+  /** Whether the provider has this meter; false where our own copy of the total stands for one. */
+  readonly isAtProvider: boolean;
 }
 
 /**
@@ -137,14 +159,14 @@ export function isRepeat(previous: Evidence | null, next: Evidence): boolean {
 }
 
 /** The counters are rebuilt whenever they differ, so they always leave equal to the ledger. */
-function numbersLeftBy(evidence: Evidence): Omit<Evidence, "counterUnits"> {
+function numbersLeftBy(evidence: Evidence): Omit<Evidence, "counterUnits" | "isAtProvider"> {
   if (evidence.status !== "repaired_and_confirmed") return evidence;
-  const { ledgerUnits } = evidence;
+  const { ledgerUnits, isAtProvider } = evidence;
   return {
     ledgerUnits,
     sentUnits: ledgerUnits,
     providerUnits: ledgerUnits,
     verdict: "match",
-    status: "proven",
+    status: statusOfMatch(isAtProvider),
   };
 }

@@ -19,6 +19,8 @@ export interface LastReading {
 export interface MeterFactsNow {
   /** Whether it is sent to the provider at all. */
   readonly isMetered: boolean;
+  /** Whether its account has a customer at the provider; without one there is only our own copy of the total. */
+  readonly isAtProvider: boolean;
   readonly ledgerUnits: number;
   /** The last total that the provider confirmed. */
   readonly sent: { readonly totalUnits: number; readonly atMs: number } | null;
@@ -50,6 +52,8 @@ export const STANDINGS = [
   "accepted",
   /** Nothing was counted that would have to be sent. */
   "empty",
+  /** The account has no customer at the provider, so nothing is sent or read there: our own copy is all there is. */
+  "kept_here",
   /** Counted under no agreement: there is no meter at the provider. */
   "unmetered",
 ] as const;
@@ -61,15 +65,15 @@ export function isTrouble(standing: Standing): boolean {
   return ["failing", "unreadable", "error", "needs_review"].includes(standing);
 }
 
-export function standingOf({
-  isMetered,
-  ledgerUnits,
-  sent,
-  sendError,
-  reading,
-  isAccepted,
-}: MeterFactsNow): Standing {
-  if (!isMetered) return "unmetered";
+export function standingOf(facts: MeterFactsNow): Standing {
+  if (!facts.isMetered) return "unmetered";
+  const standing = standingOfTotal(facts);
+  // What our own copy shows says nothing of a provider. That it differs for good is worth a look all the same.
+  const says = isTrouble(standing) || standing === "accepted" || standing === "empty";
+  return facts.isAtProvider || says ? standing : "kept_here";
+}
+
+function standingOfTotal({ ledgerUnits, sent, sendError, reading, isAccepted }: MeterFactsNow): Standing {
   const isConfirmed = sent !== null && sent.totalUnits === ledgerUnits;
   if (reading !== null) {
     const { status } = reading;

@@ -3,6 +3,7 @@ import { must, unreachable } from "../shared/assert.ts";
 import type { ClickClass } from "./classify.ts";
 import type { Cycle } from "./cycle.ts";
 import type { Meter } from "./meter.ts";
+import { amount, type MeterProof, proofText } from "./proof.ts";
 
 /** What an entry came from. */
 export type EntryOrigin =
@@ -23,7 +24,14 @@ export interface WhyJob {
 }
 
 export interface WhyFacts {
-  readonly entry: { readonly units: number; readonly atMs: number; readonly origin: EntryOrigin };
+  /** `atMs` is when it happened; a correction has that of the entry it corrects, and was booked later. */
+  readonly entry: {
+    readonly units: number;
+    readonly atMs: number;
+    readonly bookedAtMs: number;
+    readonly origin: EntryOrigin;
+  };
+  /** The meter that the row is in. */
   readonly meter: Meter;
   readonly cycle: Cycle;
   /** The agreement of the meter; null without one. */
@@ -32,10 +40,23 @@ export interface WhyFacts {
   readonly cap: { readonly capUnits: number; readonly billedUnits: number } | null;
   /** For the entry of a job: how that job ended. */
   readonly job: WhyJob | null;
-  /** The total of this meter in the ledger now. */
+  /** Where the units of this entry have been moved since; null while they are where they were booked. */
+  readonly moved: WhyMove | null;
+  /** The total in the ledger now of the meter that the units are in, which is the other one after a move. */
   readonly ledgerUnits: number;
   /** The last total of this meter that the provider is known to have. */
   readonly confirmed: { readonly totalUnits: number; readonly atMs: number } | null;
+  /** What the provider's own meter showed when it was read last. */
+  readonly proof: Pick<MeterProof, "isAtProvider" | "standing" | "reading">;
+}
+
+/** The last row that moved an entry to another meter. */
+export interface WhyMove {
+  readonly entryId: string;
+  readonly bookedAtMs: number;
+  readonly agreementId: string | null;
+  readonly planKey: string | null;
+  readonly cycle: string;
 }
 
 /** "Why was this billed", or was not, for a person. */
@@ -61,7 +82,9 @@ export function whyText(
       originText(facts, formatTime),
       ...(facts.cap === null ? [] : [capText(facts.cap, facts.meter.feature)]),
       meterText(facts, formatTime, planName),
+      ...(facts.moved === null ? [] : [movedText(facts.moved, facts.meter.feature, formatTime, planName)]),
       reportText(facts, formatTime),
+      proofText({ ...facts.proof, feature: facts.meter.feature, ledgerUnits: facts.ledgerUnits }, formatTime),
     ],
   };
 }
@@ -85,10 +108,10 @@ function originText(facts: WhyFacts, formatTime: (instantMs: number) => string):
     case "move":
       return (
         `Entry ${origin.correctsEntryId} of ${time} was in the meter of another agreement, because a change was ` +
-        "learnt late. This row and its pair move it; together they add nothing."
+        `learnt late. This row, booked on ${formatTime(facts.entry.bookedAtMs)}, and its pair move it; together they add nothing.`
       );
     case "take_back":
-      return `Entry ${origin.correctsEntryId} of ${time} was taken back.`;
+      return `Entry ${origin.correctsEntryId} of ${time} was taken back on ${formatTime(facts.entry.bookedAtMs)}.`;
     case "carry_over":
       return `Review ${origin.reviewId} carried usage over that missed the report of its own cycle. Its pair has the other sign.`;
     case "write_off":
@@ -125,7 +148,12 @@ const END_TEXTS: Record<EndedStatus, (time: string) => string> = {
 
 /** Of a click that counts no rule matched. */
 const ruleText = ({ class: kind, rule }: Extract<EntryOrigin, { kind: "click" }>): string =>
-  kind === "billable" ? "No rule speaks against it." : `Rule: ${rule}.`;
+  kind === "billable" ? NO_RULE_TEXT : `Rule: ${rule}.`;
+
+/** The rules of classify.ts in the order in which they are tried. */
+const NO_RULE_TEXT =
+  "No rule speaks against it; checked were: the link is not active, only headers were asked for, a browser fetched it " +
+  "ahead, a program (bot) asked, the cap of the link was reached.";
 
 const CLASS_TEXTS: Record<ClickClass, string> = {
   billable: "A person's browser asked for it, so it counts.",
@@ -142,11 +170,11 @@ function capText({ capUnits, billedUnits }: NonNullable<WhyFacts["cap"]>, featur
 }
 
 function meterText(
-  { entry, meter, cycle, agreement }: WhyFacts,
+  { entry, meter, cycle, agreement, moved }: WhyFacts,
   formatTime: (instantMs: number) => string,
   planName: (planKey: string) => string,
 ): string {
-  const place = entry.units === 0 ? "It adds 0 to" : "It is in";
+  const place = entry.units === 0 ? "It adds 0 to" : moved === null ? "It is in" : "It was booked in";
   // An agreement that is not the first of its cycle has a meter of its own, for its part of the cycle.
   const began =
     agreement !== null && agreement.fromMs > cycle.startMs && agreement.fromMs < cycle.endMs
@@ -158,11 +186,27 @@ function meterText(
   );
 }
 
-function agreementText(agreement: WhyFacts["agreement"], planName: (planKey: string) => string): string {
+function agreementText(
+  agreement: { readonly planKey: string | null } | null,
+  planName: (planKey: string) => string,
+): string {
   if (agreement === null) return "with no agreement in force";
   return agreement.planKey === null
     ? "of an agreement whose plan is not known"
     : `of the plan ${planName(agreement.planKey)}`;
+}
+
+function movedText(
+  { entryId, bookedAtMs, agreementId, planKey, cycle }: WhyMove,
+  feature: string,
+  formatTime: (instantMs: number) => string,
+  planName: (planKey: string) => string,
+): string {
+  const place = agreementText(agreementId === null ? null : { planKey }, planName);
+  return (
+    `On ${formatTime(bookedAtMs)} it was moved to the meter "${feature}" ${place}, cycle ${cycle}, because a change of ` +
+    `the agreement was learnt late: entry ${entryId}. It is billed there, and the first meter has nothing of it.`
+  );
 }
 
 function reportText(facts: WhyFacts, formatTime: (instantMs: number) => string): string {
@@ -170,15 +214,15 @@ function reportText(facts: WhyFacts, formatTime: (instantMs: number) => string):
   return `${providerText(facts, formatTime)} Its total in the ledger is ${total}.`;
 }
 
-function providerText({ meter, confirmed }: WhyFacts, formatTime: (instantMs: number) => string): string {
-  if (meter.agreementId === null) return "Nothing of this meter is sent to the provider.";
+function providerText(
+  { meter, moved, confirmed, proof }: WhyFacts,
+  formatTime: (instantMs: number) => string,
+): string {
+  if ((moved ?? meter).agreementId === null || !proof.isAtProvider)
+    return "Nothing of this meter is sent to the provider.";
   if (confirmed === null) return "No total of this meter has been confirmed by the provider yet.";
   const total = amount(confirmed.totalUnits, meter.feature);
   return `The last total sent for this meter, and taken by the provider, is ${total}, on ${formatTime(confirmed.atMs)}.`;
 }
 
 const count = (units: number): string => units.toLocaleString("en-US");
-
-/** Features are named by what they count, in the plural: tokens, clicks. */
-const amount = (units: number, feature: string): string =>
-  `${count(units)} ${Math.abs(units) === 1 ? feature.replace(/s$/, "") : feature}`;

@@ -346,7 +346,7 @@ export const LEDGER = mutantsOf("ledger", [
   [
     "evidence-again-and-again",
     "convex/reconcile.ts",
-    "const isNew = !isRepeat(previous, next);",
+    "const isNew = !isRepeat(previous === null ? null : { ...previous, ...place }, next);",
     "const isNew = previous !== next;",
     "the same numbers again are no news",
     RECONCILE,

@@ -53,10 +53,11 @@ describe("a meter that follows the ledger", () => {
     for (let batch = 0; batch < 50; batch += 1) await ledger.clicks(tenant.accountId, 100);
     await ledger.report();
     const expected = { ledgerUnits: 5_000, sentUnits: 5_000, meterUnits: 5_000, verdict: "match" };
-    expect(await only()).toMatchObject({ ...expected, status: "proven", cause: null });
+    const kept = { status: "kept_here", isAtProvider: false, cause: null };
+    expect(await only()).toMatchObject({ ...expected, ...kept });
     expect(await ledger.evidence()).toHaveLength(1);
     expect((await ledger.reconcile()).counts).toMatchObject({
-      match: 1,
+      kept_here: 1,
       evidence: 0,
       rows: 5_000,
       rebuilt: 0,
@@ -89,7 +90,7 @@ describe("a meter that differs", () => {
     };
     expect(await only()).toMatchObject({ ...repaired, accountName: "tenant" });
     expect(await ledger.fixedTotals()).toEqual([8_457]);
-    expect(await only()).toMatchObject({ verdict: "match", status: "proven", sentUnits: 8_457 });
+    expect(await only()).toMatchObject({ verdict: "match", status: "kept_here", sentUnits: 8_457 });
     const { meterUnits: providerUnits, ...same } = repaired;
     expect(await ledger.evidence()).toMatchObject([{ ...same, providerUnits }]);
     expect(await ledger.report()).toMatchObject({ sent: 0 });
@@ -131,7 +132,7 @@ describe("counters", () => {
     expect(await ledger.evidence()).toMatchObject([{ ledgerUnits: 100, counterUnits: 105, sentUnits: 105 }]);
     const lines = await backend.readAll<StoredRow & { action: string }>("audit");
     expect(lines.filter(({ action }) => action === "counter_rebuilt")).toHaveLength(1);
-    expect((await ledger.reconcile()).counts).toMatchObject({ rebuilt: 0, match: 1, evidence: 0 });
+    expect((await ledger.reconcile()).counts).toMatchObject({ rebuilt: 0, kept_here: 1, evidence: 0 });
   });
 
   test("one that is gone is made again", async () => {
@@ -155,7 +156,7 @@ describe("counters", () => {
     await backend.mutation("testLedger:fill", { ...from, prefix: "tail", count: 10 });
     expect((await ledger.reconcile()).counts).toMatchObject({ rows: 9_011, rebuilt: 1 });
     expect(await backend.readAll("shards")).toMatchObject([{ _id: shard!._id, units: 9_011 }]);
-    expect((await ledger.reconcile()).counts).toMatchObject({ rows: 9_011, rebuilt: 0, match: 1 });
+    expect((await ledger.reconcile()).counts).toMatchObject({ rows: 9_011, rebuilt: 0, kept_here: 1 });
   });
 
   test("a shard that takes more in a minute than one function reads goes to a person and stops nobody", async () => {

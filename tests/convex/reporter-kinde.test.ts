@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { CAUSES } from "../../lib/ledger/reconcile.ts";
 import { REQUEST_TIMEOUT_MS, SEND_LEASE_MS } from "../../lib/ledger/report-state.ts";
+import type { StoredRow } from "../helpers/backend.ts";
 import { openKindeLedger, METER_READ, type KindeLedger } from "../helpers/kinde-ledger.ts";
 
 let kinde: KindeLedger;
@@ -297,6 +298,67 @@ describe("a plan change", () => {
     const [before, after] = await kinde.agreementIds();
     expect(await kinde.total(before)).toBe(100);
     expect(await kinde.total(after)).toBe(5);
+  });
+
+  test("Why? of what was moved names the meter it went to, and both rows of the move say when it was booked", async () => {
+    interface Found {
+      readonly entry: {
+        readonly id: string;
+        readonly units: number;
+        readonly atMs: number;
+        readonly bookedAtMs: number;
+      };
+      readonly facts: {
+        readonly ledgerUnits: number;
+        readonly moved: { entryId: string; agreementId: string } | null;
+      };
+    }
+    const why = (entryId: string) =>
+      kinde.backend.as({ subject: kinde.customer.userId }).query<Found>("entries:why", { entryId });
+    type Row = StoredRow & { units: number; correctsEntryId: string | null };
+    await kinde.signIn();
+    await clicks(1);
+    await kinde.ledger.report();
+    const [kept] = await kinde.backend.readAll<Row>("entries");
+    expect((await why(kept!._id)).facts).toMatchObject({ moved: null, ledgerUnits: 1 });
+    await kinde.advance(1_000);
+    await kinde.changePlan("customer_pro_plan");
+    await kinde.advance(1_000);
+    await clicks(1);
+    await kinde.advance(30_000);
+    await kinde.signIn();
+    await kinde.advance(2 * 60_000);
+    const rows = await kinde.backend.readAll<Row>("entries");
+    const [out, into] = rows
+      .filter(({ correctsEntryId }) => correctsEntryId !== null)
+      .toSorted((a, b) => a.units - b.units);
+    const original = await why(out!.correctsEntryId!);
+    const [, after] = await kinde.agreementIds();
+    expect(original.facts).toMatchObject({
+      moved: { entryId: into!._id, agreementId: after },
+      ledgerUnits: 1,
+    });
+    for (const row of [out!, into!]) {
+      const { entry, facts } = await why(row._id);
+      expect(entry.atMs).toBe(original.entry.atMs);
+      expect(entry.bookedAtMs - entry.atMs).toBeGreaterThanOrEqual(30_000);
+      expect(facts.moved).toBeNull();
+    }
+  });
+
+  test("a meter never sent whose agreement has ended says so: nothing was reported, and the provider refuses it", async () => {
+    await kinde.signIn();
+    await clicks(5);
+    await kinde.advance(1_000);
+    await kinde.changePlan("customer_pro_plan");
+    await kinde.advance(1_000);
+    expect(await only()).toMatchObject({ status: "error", meterUnits: 0, cause: CAUSES.never_sent });
+    const [found] = await kinde.ledger.evidence();
+    expect(found?.error).toContain("AGREEMENT_ENDED");
+    // Now that the end is known, the meter is a closed one.
+    await kinde.signIn();
+    const { meters } = await kinde.ledger.reconcile(kinde.accountId);
+    expect(meters[0]).toMatchObject({ verdict: "closed_cycle_drift", cause: CAUSES.closed_unsent });
   });
 
   test("more entries than one batch takes are moved in several", async () => {

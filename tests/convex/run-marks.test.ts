@@ -58,7 +58,7 @@ test("of one account the evidence is kept and the answer lists all meters", asyn
   const answer = await ledger.reconcile(tenant.accountId);
   expect(answer).toMatchObject({
     status: "good",
-    counts: { accounts: 1, match: 1 },
+    counts: { accounts: 1, kept_here: 1 },
     meters: [{ verdict: "match" }],
   });
   expect(await ledger.evidence()).toHaveLength(1);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { MeterStanding } from "../../convex/meterStandings";
 import { type Backend, createBackend, type StoredRow } from "../helpers/backend.ts";
+import { type KindeLedger, openKindeLedger } from "../helpers/kinde-ledger.ts";
 import { ledgerOf } from "../helpers/ledger.ts";
 import { createTenant, operatorOf, type Tenant } from "../helpers/tenant.ts";
 
@@ -40,41 +41,46 @@ const about = (atMs: number): unknown => expect.closeTo(atMs, -3);
 const list = (args: object = {}): Promise<Page> =>
   operator.query("screensReconciliation:accounts", { cursor: null, ...args });
 
-async function meter(): Promise<MeterStanding> {
-  const answer = await operator.query<Page["accounts"][number]>("screensReconciliation:account", {
-    accountId: tenant.accountId,
-  });
+async function meterOf(by: ReturnType<typeof operatorOf>, accountId: string): Promise<MeterStanding> {
+  const answer = await by.query<Page["accounts"][number]>("screensReconciliation:account", { accountId });
   expect(answer.meters).toHaveLength(1);
   return answer.meters[0]!;
 }
 
-async function setFixedTotal(totalUnits: number): Promise<void> {
-  const [row] = await backend.readAll("fixedTotals");
-  await backend.patchRow(row!._id, { totalUnits });
-}
-
 describe("a meter on the screen", () => {
+  let kinde: KindeLedger;
+  beforeEach(async () => {
+    kinde = await openKindeLedger();
+  });
+  afterEach(() => kinde.close());
+  const clicks = (count: number) => kinde.ledger.clicks(kinde.accountId, count);
+  const meterThere = () => meterOf(operatorOf(kinde.backend), kinde.accountId);
+
   test("goes from on its way to reported, to proven, and says when it was read", async () => {
-    await ledger.clicks(tenant.accountId, 5);
-    expect(await meter()).toMatchObject({
+    await kinde.signIn();
+    await clicks(5);
+    expect(await meterThere()).toMatchObject({
       standing: "on_its_way",
+      isAtProvider: true,
       ledgerUnits: 5,
       sent: null,
       reading: null,
     });
-    await ledger.report();
-    expect(await meter()).toMatchObject({ standing: "confirmed", sent: { totalUnits: 5 }, reading: null });
-    await ledger.reconcile();
-    const provenAtMs = backend.nowMs();
-    expect(await meter()).toMatchObject({
+    await kinde.ledger.report();
+    const reported = { standing: "confirmed", sent: { totalUnits: 5 }, reading: null };
+    expect(await meterThere()).toMatchObject(reported);
+    await kinde.ledger.reconcile();
+    const provenAtMs = kinde.backend.nowMs();
+    expect(await meterThere()).toMatchObject({
       standing: "proven",
       reading: { meterUnits: 5, atMs: about(provenAtMs) },
     });
-    await backend.advanceMs(10_000);
-    await ledger.reconcile();
-    expect(await meter()).toMatchObject({ standing: "proven", reading: { atMs: about(backend.nowMs()) } });
-    await ledger.clicks(tenant.accountId, 1);
-    expect(await meter()).toMatchObject({
+    await kinde.advance(10_000);
+    await kinde.ledger.reconcile();
+    const seenAtMs = about(kinde.backend.nowMs());
+    expect(await meterThere()).toMatchObject({ standing: "proven", reading: { atMs: seenAtMs } });
+    await clicks(1);
+    expect(await meterThere()).toMatchObject({
       standing: "on_its_way",
       ledgerUnits: 6,
       reading: { ledgerUnits: 5 },
@@ -82,22 +88,43 @@ describe("a meter on the screen", () => {
   });
 
   test("that was repaired is so until a later run proves it; the evidence says when that was", async () => {
-    await ledger.clicks(tenant.accountId, 5);
-    await ledger.report();
-    await setFixedTotal(9);
-    await ledger.reconcile();
-    expect(await meter()).toMatchObject({ standing: "repaired", reading: { meterUnits: 5 } });
-    expect(await list({ only: "repaired" })).toMatchObject({ accounts: [{ id: tenant.accountId }] });
-    await backend.advanceMs(10_000);
-    await ledger.reconcile();
-    expect(await meter()).toMatchObject({ standing: "proven" });
-    const { evidence } = await operator.query<{ evidence: { atMs: number; seenAtMs: number }[] }>(
+    const there = operatorOf(kinde.backend);
+    await kinde.signIn();
+    await clicks(5);
+    await kinde.ledger.report();
+    await kinde.write(9);
+    await kinde.ledger.reconcile();
+    expect(await meterThere()).toMatchObject({ standing: "repaired", reading: { meterUnits: 5 } });
+    const repaired = await there.query("screensReconciliation:accounts", { cursor: null, only: "repaired" });
+    expect(repaired).toMatchObject({ accounts: [{ id: kinde.accountId }] });
+    await kinde.advance(10_000);
+    await kinde.ledger.reconcile();
+    expect(await meterThere()).toMatchObject({ standing: "proven" });
+    const args = { accountId: kinde.accountId, cursor: null, limit: 10 };
+    const { evidence } = await there.query<{ evidence: { atMs: number; seenAtMs: number }[] }>(
       "evidence:list",
-      { accountId: tenant.accountId, cursor: null, limit: 10 },
+      args,
     );
     expect(evidence).toHaveLength(1);
+    expect(evidence[0]).toMatchObject({ isAtProvider: true });
     expect(evidence[0]!.seenAtMs - evidence[0]!.atMs).toEqual(about(10_000));
   });
+});
+
+test("an account without a customer at the provider has no meter there, and none is called proven", async () => {
+  await ledger.clicks(tenant.accountId, 5);
+  const kept = { standing: "kept_here", isAtProvider: false, ledgerUnits: 5 };
+  const shown = () => meterOf(operator, tenant.accountId);
+  expect(await shown()).toMatchObject(kept);
+  await ledger.report();
+  expect(await shown()).toMatchObject(kept);
+  expect((await ledger.reconcile()).counts).toMatchObject({ kept_here: 1 });
+  expect((await ledger.reconcile()).counts).not.toHaveProperty("match");
+  expect(await shown()).toMatchObject(kept);
+  const args = { accountId: tenant.accountId, cursor: null, limit: 10 };
+  const found = { verdict: "match", status: "kept_here", isAtProvider: false };
+  expect(await operator.query("evidence:list", args)).toMatchObject({ evidence: [found] });
+  expect((await list({ only: "unproven" })).accounts).toEqual([]);
 });
 
 describe("the list", () => {
@@ -112,7 +139,6 @@ describe("the list", () => {
     expect((await list({ text: "TENANT" })).accounts).toHaveLength(2);
     expect((await list({ text: "nobody" })).accounts).toEqual([]);
     expect((await list({ only: "trouble" })).accounts).toEqual([]);
-    expect((await list({ only: "unproven" })).accounts).toHaveLength(2);
   });
 
   test("gives each account once over its pages", async () => {

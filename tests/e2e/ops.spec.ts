@@ -102,6 +102,13 @@ test("a meter that somebody else wrote to is found, repaired and read back, and 
   ).toBeVisible();
   await expect(row).toContainText("Repaired");
 
+  // The customer is told the same.
+  await page.goto(`${stack.siteUrl}/app`);
+  const mine = page.getByRole("list", { name: "Meters" }).getByRole("listitem").first();
+  await expect(mine).toContainText("Put right");
+  await expect(mine).toContainText(/differed when it was last read, on .*: provider 7, ledger 3/);
+  await page.goto(`${stack.siteUrl}/ops/reconciliation`);
+
   await row.getByRole("link", { name: `Evidence of ${person.email}` }).click();
   await expect(page.getByRole("heading", { level: 1, name: person.email })).toBeVisible();
   const newest = page.getByRole("list", { name: "Evidence" }).getByRole("listitem").first();

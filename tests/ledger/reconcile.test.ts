@@ -51,7 +51,35 @@ describe("the verdict", () => {
     ],
     ["ledger went on", facts(110, confirmed(100), 100), "under_billed", "ledger_changed", WRITE(110)],
     ["a correction came", facts(99, confirmed(100), 100), "over_billed", "ledger_changed", WRITE(99)],
-    ["never sent yet", facts(7, NEVER, 0), "under_billed", "ledger_changed", WRITE(7)],
+    ["never sent yet", facts(7, NEVER, 0), "under_billed", "never_sent", WRITE(7)],
+    [
+      "never sent, and closed",
+      facts(7, NEVER, 0, true),
+      "closed_cycle_drift",
+      "closed_unsent",
+      { kind: "review" },
+    ],
+    [
+      "refused until it closed",
+      facts(7, attempted(NEVER, 7, "failed"), 0, true),
+      "closed_cycle_drift",
+      "closed_unsent",
+      { kind: "review" },
+    ],
+    [
+      "closed while its only report had no answer",
+      facts(7, attempted(NEVER, 7, "unknown"), 0, true),
+      "closed_cycle_drift",
+      "report_failed",
+      { kind: "review" },
+    ],
+    [
+      "never sent, closed and below zero",
+      facts(-7, NEVER, 0, true),
+      "closed_cycle_drift",
+      "ledger_changed",
+      { kind: "review" },
+    ],
     [
       "the last report failed",
       facts(110, attempted(confirmed(100), 110, "failed"), 100),
@@ -127,6 +155,9 @@ describe("the verdict", () => {
     expect(CAUSES).toEqual({
       ledger_changed: "The ledger changed after the last report. A late click or a correction arrived.",
       report_failed: "The last report failed.",
+      never_sent: "No total of this meter was sent before: what it counts had not been reported yet.",
+      closed_unsent:
+        "No total of this meter arrived before its cycle or its agreement ended, and the provider takes none after that.",
       meter_moved:
         "The meter moved without a report from this app. A report was counted twice, or something else wrote to the meter.",
     });
@@ -186,6 +217,7 @@ function run(
     providerUnits: before.providerUnits,
     verdict: decision.verdict,
     status,
+    isAtProvider: true,
   };
   if (!isRepeat(kept.at(-1) ?? null, evidence)) kept.push(evidence);
   return { decision, status, error };
@@ -256,6 +288,7 @@ describe("the same numbers again", () => {
     providerUnits: 10,
     verdict: "closed_cycle_drift",
     status: "needs_review",
+    isAtProvider: true,
     ...change,
   });
 
@@ -268,9 +301,21 @@ describe("the same numbers again", () => {
     const unreadable = evidence({ providerUnits: null, verdict: "unreadable", status: "unreadable" });
     expect(isRepeat(unreadable, unreadable)).toBe(true);
     expect(isRepeat(evidence(), unreadable)).toBe(false);
-    expect(statusOf("unreadable")).toBe("unreadable");
-    expect(statusOf("closed_cycle_drift")).toBe("needs_review");
-    expect(statusOf("match")).toBe("proven");
+    expect(statusOf("unreadable", true)).toBe("unreadable");
+    expect(statusOf("closed_cycle_drift", true)).toBe("needs_review");
+    expect(statusOf("match", true)).toBe("proven");
+  });
+
+  test("a match with our own copy proves nothing, and is no news after that copy was written", () => {
+    expect(statusOf("match", false)).toBe("kept_here");
+    const repaired = evidence({
+      verdict: "under_billed",
+      status: "repaired_and_confirmed",
+      isAtProvider: false,
+    });
+    const agrees = { ...repaired, sentUnits: 12, providerUnits: 12, verdict: "match" } as const;
+    expect(isRepeat(repaired, { ...agrees, status: "kept_here" })).toBe(true);
+    expect(isRepeat(repaired, { ...agrees, status: "proven" })).toBe(false);
   });
 
   test("a failed repair that fails alike is kept once, one that works is news", () => {

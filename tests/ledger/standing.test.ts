@@ -10,6 +10,7 @@ const proven: LastReading = {
 };
 const facts: MeterFactsNow = {
   isMetered: true,
+  isAtProvider: true,
   ledgerUnits: 10,
   sent: { totalUnits: 10, atMs: 900 },
   sendError: null,
@@ -52,6 +53,20 @@ describe("what can be said of a meter", () => {
       "accepted",
     ],
     ["no agreement", { isMetered: false }, "unmetered"],
+    ["our own copy agrees", { isAtProvider: false }, "kept_here"],
+    [
+      "our own copy was written anew",
+      { isAtProvider: false, reading: { ...proven, status: "repaired_and_confirmed" } },
+      "kept_here",
+    ],
+    ["our own copy, written", { isAtProvider: false, reading: null }, "kept_here"],
+    ["our own copy is behind", { isAtProvider: false, ledgerUnits: 12 }, "kept_here"],
+    [
+      "our own copy was not written",
+      { isAtProvider: false, reading: { ...proven, meterUnits: 9, status: "error" } },
+      "error",
+    ],
+    ["no agreement at no provider", { isMetered: false, isAtProvider: false }, "unmetered"],
   ])("%s: %o is %s", (_what, change, standing) => {
     expect(standingOf({ ...facts, ...change })).toBe(standing);
   });

@@ -8,16 +8,21 @@ const formatTime = (ms: number): string => new Date(ms).toISOString().slice(0, 1
 const planName = (planKey: string): string => planKey.toUpperCase();
 
 const facts = (origin: EntryOrigin, units: number, change: Partial<WhyFacts> = {}): WhyFacts => ({
-  entry: { units, atMs: AT, origin },
+  entry: { units, atMs: AT, bookedAtMs: AT + 300_000, origin },
   meter: { accountId: "acc", agreementId: "agreement_1", feature: "clicks", cycle: "2026-10" },
   cycle: cycleAt(Date.parse("2026-10-20T15:29:00Z"), AT),
   agreement: { planKey: "pro", fromMs: 0 },
   cap: null,
   job: null,
+  moved: null,
   ledgerUnits: 8_460,
   confirmed: { totalUnits: 8_457, atMs: AT + 60_000 },
+  proof: { isAtProvider: true, standing: "confirmed", reading: null },
   ...change,
 });
+const unmetered = { isAtProvider: true, standing: "unmetered", reading: null } as const;
+const NOT_PROVEN =
+  "The provider's meter is not proven yet: the reconciliation runs every night, or when an operator starts it.";
 const click = (change: Partial<Extract<EntryOrigin, { kind: "click" }>> = {}): EntryOrigin => ({
   kind: "click",
   code: "LoKE2",
@@ -32,10 +37,13 @@ test("a billed click tells its class, rule, instant, meter, cycle, cap and repor
   ).toEqual({
     title: "Billed: 1 click",
     reasons: [
-      "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. No rule speaks against it.",
+      "A click on /LoKE2 on 2026-11-19T12:00. A person's browser asked for it, so it counts. " +
+        "No rule speaks against it; checked were: the link is not active, only headers were asked for, a browser " +
+        "fetched it ahead, a program (bot) asked, the cap of the link was reached.",
       "The link's cap is 1,000 clicks; 12 are billed.",
       'It is in the meter "clicks" of the plan PRO, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
       "The last total sent for this meter, and taken by the provider, is 8,457 clicks, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
+      NOT_PROVEN,
     ],
   });
 });
@@ -85,7 +93,7 @@ test.each([
   expect(why.reasons[0]).toBe(
     `${end} It held 40,000 tokens, used 31,200 and returned 8,800. Its hold was in cycle 2026-10.`,
   );
-  expect(why.reasons.at(-1)).toContain("Its total in the ledger is 31,200 tokens.");
+  expect(why.reasons.at(-2)).toContain("Its total in the ledger is 31,200 tokens.");
 });
 
 test("a capped job also tells what it wanted beyond its hold", () => {
@@ -103,7 +111,7 @@ test("the entry of a job needs the facts of that job", () => {
 
 test.each([
   [{ kind: "move", correctsEntryId: "e1" }, -1, "Correction: 1 click less", "together they add nothing"],
-  [{ kind: "move", correctsEntryId: "e1" }, 1, "Correction: 1 click more", "together they add nothing"],
+  [{ kind: "move", correctsEntryId: "e1" }, 1, "Correction: 1 click more", "booked on 2026-11-19T12:05"],
   [{ kind: "take_back", correctsEntryId: "e1" }, -2, "Correction: 2 clicks less", "Entry e1 of"],
   [{ kind: "carry_over", reviewId: "r1" }, 5, "Correction: 5 clicks more", "Review r1 carried"],
   [{ kind: "write_off", reviewId: "r1" }, -5, "Correction: 5 clicks less", "Review r1 wrote"],
@@ -113,15 +121,68 @@ test.each([
   expect(why.reasons[0]).toContain(text);
 });
 
+test("an entry that was moved says when, where to and by which row, and the totals are of that meter", () => {
+  const moved = {
+    entryId: "e2",
+    bookedAtMs: AT + 300_000,
+    agreementId: "agreement_2",
+    planKey: "max",
+    cycle: "2026-11",
+  };
+  const { reasons } = whyText(facts(click(), 1, { moved }), formatTime, planName);
+  expect(reasons.slice(1, 4)).toEqual([
+    'It was booked in the meter "clicks" of the plan PRO, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
+    'On 2026-11-19T12:05 it was moved to the meter "clicks" of the plan MAX, cycle 2026-11, because a change of the ' +
+      "agreement was learnt late: entry e2. It is billed there, and the first meter has nothing of it.",
+    "The last total sent for this meter, and taken by the provider, is 8,457 clicks, on 2026-11-19T12:01. Its total in the ledger is 8,460 clicks.",
+  ]);
+  const nowhere = { ...moved, agreementId: null, planKey: null };
+  const lost = whyText(facts(click(), 1, { moved: nowhere }), formatTime, planName).reasons;
+  expect(lost[2]).toContain("with no agreement in force");
+  expect(lost[3]).toMatch(/^Nothing of this meter is sent/);
+});
+
+test("what the meter itself showed is told beside what was sent, and a reading that differed as such", () => {
+  const reading = {
+    foundUnits: 8_460,
+    meterUnits: 8_460,
+    ledgerUnits: 8_460,
+    status: "proven",
+    atMs: AT,
+    isSeenAgain: false,
+  } as const;
+  const last = (proof: Partial<WhyFacts["proof"]>) =>
+    whyText(
+      facts(click(), 1, { proof: { isAtProvider: true, standing: "proven", reading, ...proof } }),
+      formatTime,
+      planName,
+    ).reasons.at(-1);
+  expect(last({})).toBe("Proven on 2026-11-19T12:00: the provider showed 8,460, the ledger had 8,460.");
+  const differed = { ...reading, foundUnits: 8_467, status: "error" } as const;
+  expect(last({ standing: "error", reading: differed })).toContain("provider 8,467, ledger 8,460");
+});
+
+test("of an account without a customer at the provider nothing is called sent", () => {
+  const proof = { isAtProvider: false, standing: "kept_here", reading: null } as const;
+  const { reasons } = whyText(facts(click(), 1, { proof }), formatTime, planName);
+  expect(reasons.at(-2)).toMatch(/^Nothing of this meter is sent to the provider\./);
+  expect(reasons.at(-1)).toContain("no customer at the billing provider");
+});
+
 test("without an agreement, or before a report, it says so", () => {
   const meter = { accountId: "acc", agreementId: null, feature: "clicks", cycle: "2026-10" };
   expect(
-    whyText(facts(click(), 1, { meter, agreement: null }), formatTime, planName).reasons.slice(-2),
+    whyText(
+      facts(click(), 1, { meter, agreement: null, proof: unmetered }),
+      formatTime,
+      planName,
+    ).reasons.slice(-3),
   ).toEqual([
     'It is in the meter "clicks" with no agreement in force, cycle 2026-10: from 2026-10-20T15:29 up to 2026-11-20T15:29.',
     "Nothing of this meter is sent to the provider. Its total in the ledger is 8,460 clicks.",
+    "No agreement was in force, so no provider's meter has to follow it.",
   ]);
-  expect(whyText(facts(click(), 1, { confirmed: null }), formatTime, planName).reasons.at(-1)).toBe(
+  expect(whyText(facts(click(), 1, { confirmed: null }), formatTime, planName).reasons.at(-2)).toBe(
     "No total of this meter has been confirmed by the provider yet. Its total in the ledger is 8,460 clicks.",
   );
 });

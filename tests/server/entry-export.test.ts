@@ -165,8 +165,10 @@ test("why: the words name the click, the rule, the meter and the report, in UTC"
     agreement: { planKey: "pro", fromMs: 0 },
     cap: { capUnits: 5000, billedUnits: 1 },
     job: null,
+    moved: null,
     ledgerUnits: 8460,
     confirmed: { totalUnits: 8457, atMs: Date.UTC(2026, 9, 21) },
+    proof: { isAtProvider: true, standing: "confirmed", reading: null },
   };
   api.convex.on("entries:why", { value: { entry, facts } });
   const { json } = await api.call(`/usage/entries/${entry.id}`);

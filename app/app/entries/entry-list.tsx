@@ -20,7 +20,7 @@ import { WhyDialog } from "./why-dialog.tsx";
 export type EntryFilter = Omit<FunctionArgs<typeof api.screensEntries.recent>, "cursor">;
 
 const columnsOf = (onWhy: (entry: EntryView) => void): readonly Column<EntryView>[] => [
-  { name: "When", cell: ({ atMs }) => <Instant ms={atMs} /> },
+  { name: "When", cell: (entry) => <When entry={entry} /> },
   { name: "What", cell: ({ origin }) => <What origin={origin} /> },
   { name: "Class", cell: (entry) => <ClassBadge entry={entry} /> },
   {
@@ -73,6 +73,21 @@ export function EntryList({ filter }: { filter: EntryFilter }) {
         {(entries) => <Table label="Entries" columns={columns} rows={entries} keyOf={({ id }) => id} />}
       </ListBody>
       <WhyDialog entry={asked} isOpen={isAsked} onClose={() => setIsAsked(false)} />
+    </>
+  );
+}
+
+/** A correction has the instant of what it corrects, and a time of its own at which it was booked. */
+function When({ entry: { atMs, bookedAtMs, origin } }: { entry: EntryView }) {
+  const isCorrection = origin.kind !== "click" && origin.kind !== "job";
+  return (
+    <>
+      <Instant ms={atMs} />
+      {isCorrection && (
+        <span className="block text-xs whitespace-nowrap text-muted">
+          booked <Instant ms={bookedAtMs} />
+        </span>
+      )}
     </>
   );
 }

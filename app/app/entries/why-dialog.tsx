@@ -1,13 +1,14 @@
 "use client";
 
 import { useQuery } from "convex/react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { api } from "../../../convex/_generated/api";
 import type { EntryView } from "../../../convex/entryRows.ts";
 import { whyText } from "../../../lib/ledger/why.ts";
+import { Button } from "../../components/button.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
-import { formatInstant } from "../../components/format.ts";
+import { formatInstant, formatInstantSeconds } from "../../components/format.ts";
 import { Loading } from "../../components/states.tsx";
 import { planName } from "../plan/plans.ts";
 
@@ -19,17 +20,25 @@ export function WhyDialog(props: { entry: EntryView | null; isOpen: boolean; onC
       onClose={props.onClose}
       title={props.entry?.units === 0 ? "Why was this not billed?" : "Why was this billed?"}
     >
-      {props.entry !== null && <Why entryId={props.entry.id} />}
+      {props.entry !== null && <WhyOf key={props.entry.id} entryId={props.entry.id} />}
     </Dialog>
   );
 }
 
-function Why({ entryId }: { entryId: string }) {
+/** An entry, and from there to the one it corrects or that moved it. */
+function WhyOf({ entryId }: { entryId: string }) {
+  const [shownId, setShownId] = useState(entryId);
+  return <Why key={shownId} entryId={shownId} onShow={setShownId} />;
+}
+
+function Why({ entryId, onShow }: { entryId: string; onShow: (entryId: string) => void }) {
   const found = useQuery(api.entries.why, { entryId });
   if (found === undefined) return <Loading what="the reasons" />;
   if (found === null) return <p className="text-sm">This entry is not there any more.</p>;
   const { entry, facts } = found;
   const { agreementId, feature, cycle, origin } = entry;
+  const { moved } = facts;
+  const isCorrection = origin.kind !== "click" && origin.kind !== "job";
   // The account is the reader; its id adds nothing to the words.
   const meter = { accountId: "", agreementId, feature, cycle };
   const { title, reasons } = whyText({ ...facts, entry, meter }, formatInstant, planName);
@@ -58,8 +67,24 @@ function Why({ entryId }: { entryId: string }) {
         <Fact name="Entry">
           <span className="font-mono">{entry.id}</span>
         </Fact>
+        {isCorrection && (
+          <>
+            <Fact name="Happened">{formatInstantSeconds(entry.atMs)}</Fact>
+            <Fact name="Booked">{formatInstantSeconds(entry.bookedAtMs)}</Fact>
+          </>
+        )}
       </dl>
-      <div>
+      <div className="flex flex-wrap gap-2">
+        {"correctsEntryId" in origin && (
+          <Button size="sm" onClick={() => onShow(origin.correctsEntryId)}>
+            Show the entry it corrects
+          </Button>
+        )}
+        {moved !== null && (
+          <Button size="sm" onClick={() => onShow(moved.entryId)}>
+            Show the row that moved it
+          </Button>
+        )}
         <CopyButton text={entry.id} label="Copy the entry's id" />
       </div>
     </div>

@@ -50,13 +50,15 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     name: "Provider",
     isNumber: true,
-    cell: ({ meter }) => <Units units={meterUnitsOf(meter)} none="not read" />,
+    cell: ({ meter }) => (
+      <Units units={meterUnitsOf(meter)} none={meter.isAtProvider ? "not read" : "none"} />
+    ),
   },
   { name: "Ledger", isNumber: true, cell: ({ meter }) => formatUnits(meter.ledgerUnits) },
   {
     name: "Sent",
     isNumber: true,
-    cell: ({ meter }) => <Units units={meter.sent?.totalUnits ?? null} none="nothing" />,
+    cell: ({ meter }) => <Units units={sentUnitsOf(meter)} none="nothing" />,
   },
   { name: "Difference", isNumber: true, cell: ({ meter }) => <Difference meter={meter} /> },
   { name: "Status", cell: ({ meter }) => <MeterStatus meter={meter} /> },
@@ -76,9 +78,14 @@ export function MeterTable({ accounts }: { accounts: readonly MeterAccount[] }) 
   return <Table label="Meters" columns={COLUMNS} rows={rows} keyOf={({ meter }) => meter.id} />;
 }
 
-/** What the provider showed when it was read last. */
-export function meterUnitsOf({ reading }: MeterView): number | null {
-  return reading?.meterUnits ?? null;
+/** What the provider showed when it was read last; a copy that is kept here is no reading of it. */
+export function meterUnitsOf({ isAtProvider, reading }: MeterView): number | null {
+  return isAtProvider ? (reading?.meterUnits ?? null) : null;
+}
+
+/** The last total that the provider took. */
+export function sentUnitsOf({ isAtProvider, sent }: MeterView): number | null {
+  return isAtProvider ? (sent?.totalUnits ?? null) : null;
 }
 
 function Units({ units, none }: { units: number | null; none: string }) {
@@ -87,17 +94,18 @@ function Units({ units, none }: { units: number | null; none: string }) {
 
 export function Difference({ meter }: { meter: MeterView }) {
   const meterUnits = meterUnitsOf(meter);
+  if (!meter.isAtProvider) return <span className="text-muted">none</span>;
   if (meterUnits === null) return <span className="text-muted">unknown</span>;
   const units = meterUnits - meter.ledgerUnits;
   return <span className={differenceTone(units, meter.standing)}>{formatDifference(units)}</span>;
 }
 
-export function MeterStatus({ meter: { standing, reading } }: { meter: MeterView }) {
+export function MeterStatus({ meter: { standing, reading, isAtProvider } }: { meter: MeterView }) {
   const { name, tone } = STANDING_NAMES[standing];
   return (
     <span className="flex flex-col items-start gap-0.5" title={STANDING_REASONS[standing]}>
       <Badge tone={tone}>{name}</Badge>
-      {reading !== null && (
+      {isAtProvider && reading !== null && (
         <span className="text-xs whitespace-nowrap text-muted">
           {reading.meterUnits === null ? "tried" : "read"} <Ago ms={reading.atMs} />
         </span>

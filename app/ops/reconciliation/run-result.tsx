@@ -12,7 +12,7 @@ const LISTED = 10;
 /** What a run that was asked for has found: the sums, and each meter that was not simply right. */
 export function RunResult({ ran: { status, counts, meters } }: { ran: Ran }) {
   const { went, found } = describeCounts(counts);
-  const news = meters.filter((meter) => meter.status !== "proven");
+  const news = meters.filter(({ status }) => status !== "proven" && status !== "kept_here");
   const needsLook = news.some((meter) => meter.status !== "repaired_and_confirmed");
   const title = {
     good: needsLook ? "The run ended, and something is left to look at" : "The run ended well",
@@ -38,14 +38,15 @@ export function RunResult({ ran: { status, counts, meters } }: { ran: Ran }) {
 }
 
 function describeMeter(meter: Meter, all: readonly Meter[]): string {
-  const { accountName, feature, cycle, meterUnits, ledgerUnits, readBackUnits, status, error } = meter;
+  const { accountName, feature, isAtProvider, cycle, meterUnits, ledgerUnits, readBackUnits, status, error } =
+    meter;
   const mark = agreementMark(
     meter,
     all.filter((other) => other.accountName === accountName),
   );
   const name = `${accountName}, ${feature} ${cycle}${mark === null ? "" : ` (${mark})`}`;
   const showed = meterUnits === null ? "could not be read" : `showed ${formatUnits(meterUnits)}`;
-  const what = `${name}: the meter ${showed}, the ledger ${formatUnits(ledgerUnits)}`;
+  const what = `${name}: ${isAtProvider ? "the meter" : "the own copy"} ${showed}, the ledger ${formatUnits(ledgerUnits)}`;
   if (status === "repaired_and_confirmed") {
     return `${what}. ${formatUnits(ledgerUnits)} was written and ${formatUnits(readBackUnits ?? ledgerUnits)} read back.`;
   }

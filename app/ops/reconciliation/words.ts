@@ -22,6 +22,7 @@ export const STANDING_NAMES: Record<Standing, { name: string; tone: Tone }> = {
   needs_review: { name: "Needs a decision", tone: "warn" },
   accepted: { name: "Accepted", tone: "neutral" },
   empty: { name: "Nothing to send", tone: "neutral" },
+  kept_here: { name: "No provider meter", tone: "neutral" },
   unmetered: { name: "No agreement", tone: "neutral" },
 };
 
@@ -41,16 +42,22 @@ export const STANDING_REASONS: Record<Standing, string> = {
     "The cycle has closed with a difference. A closed meter is never written: a person decides what becomes of it.",
   accepted: "The cycle has closed with a difference, and a person has signed that it stays.",
   empty: "Nothing was counted that would have to be sent.",
+  kept_here:
+    "The account has no customer at the billing provider, so there is no meter to send to, to read or to prove. Its total is kept in this database alone.",
   unmetered: "This was counted while no agreement was in force. It is sent nowhere.",
 };
 
 export const STATUS_TITLES: Record<EvidenceStatus, { title: string; tone: Tone }> = {
   proven: { title: "Proven: meter and ledger agree", tone: "good" },
+  kept_here: { title: "No meter at the provider: ledger and own copy agree", tone: "neutral" },
   repaired_and_confirmed: { title: "Repaired, and the repair was read back", tone: "good" },
   error: { title: "Not repaired", tone: "bad" },
   needs_review: { title: "Put before a person", tone: "warn" },
   unreadable: { title: "The meter could not be read", tone: "warn" },
 };
+
+/** Where the account has no customer at the provider, only this app's own copy of the total can be compared. */
+export const COPY_REPAIRED = "The own copy of the total was written anew";
 
 export const VERDICTS: Record<Verdict, string> = {
   match: "The meter shows the ledger's total. Nothing has to be done.",
@@ -58,6 +65,16 @@ export const VERDICTS: Record<Verdict, string> = {
   over_billed: "The meter shows more than the ledger: over-billed. It has to be written over.",
   closed_cycle_drift: "The cycle has closed, and closed meters are never written. A person decides.",
   unreadable: "Nothing can be said without a reading, so nothing is written.",
+};
+
+/** The same of a copy that is kept here, of which nobody is billed. */
+export const COPY_VERDICTS: Record<Verdict, string> = {
+  match:
+    "The own copy shows the ledger's total. Nothing was read from a provider, and nothing is proven by it.",
+  under_billed: "The own copy shows less than the ledger. It has to be written.",
+  over_billed: "The own copy shows more than the ledger. It has to be written over.",
+  closed_cycle_drift: VERDICTS.closed_cycle_drift,
+  unreadable: VERDICTS.unreadable,
 };
 
 /** Enough of an agreement's id to tell two apart. */
@@ -92,6 +109,7 @@ export function describeCounts(counts: Readonly<Record<string, number>>): { went
   const went = `${countOf(of("accounts"), "account")}, ${countOf(of("meters"), "meter")}, ${countOf(of("rows"), "ledger row")}`;
   const found = [
     [of("match"), "proven"],
+    [of("kept_here"), "with no meter at the provider"],
     [of("repaired"), "repaired"],
     [of("closed_cycle_drift"), "closed with a difference"],
     [of("unreadable"), "not readable"],

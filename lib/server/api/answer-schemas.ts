@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LIMIT_STATES } from "../../gate/limit-state.ts";
+import { STANDINGS } from "../../ledger/standing.ts";
 
 /**
  * What the API answers, as zod schemas: the source of the OpenAPI document, and what the tests hold the answers
@@ -19,6 +20,13 @@ export const scope = z.enum([
 ]);
 export const jobStatus = z.enum(["running", "completed", "failed", "cancelled", "capped", "expired"]);
 export const outcome = z.enum(["completed", "failed", "cancelled"]);
+
+/** How a reconciliation of one meter ended. */
+export const evidenceStatus = z
+  .enum(["proven", "kept_here", "repaired_and_confirmed", "error", "needs_review", "unreadable"])
+  .describe(
+    "kept_here: no provider has this meter, and our own copy of the total agrees; nothing was read there",
+  );
 
 // Parts of answers.
 
@@ -133,7 +141,8 @@ export const entry = z
     cycle: z.string().describe("The cycle it is booked in, named by its month"),
     key: z.string().describe("Counts once: of a click its random key, of a job the job"),
     units: z.number().int().describe("0: not billed. Below 0: a correction"),
-    atMs: ms("When it happened"),
+    atMs: ms("When it happened; of a correction, when what it corrects did"),
+    bookedAtMs: ms("When the row was written"),
     origin: entryOrigin,
   })
   .describe("One row of the ledger. It is never changed");
@@ -265,11 +274,39 @@ export const entryAnswer = z.object({
     })
     .nullable()
     .describe("How the job of this row ended; null for a row of no job"),
+  moved: z
+    .object({
+      entryId: z.string().describe("The row that moved it"),
+      bookedAtMs: ms("When it was moved"),
+      agreementId: z.string().nullable(),
+      planKey: z.string().nullable(),
+      cycle: z.string(),
+    })
+    .nullable()
+    .describe(
+      "The meter that its units were moved to, of which the totals below are; null when they were not moved",
+    ),
   ledgerUnits: z.number().int().describe("The total of its meter in the ledger now"),
   confirmed: z
     .object({ totalUnits: z.number().int(), atMs: z.number() })
     .nullable()
     .describe("The last total of its meter that the provider is known to have"),
+  proof: z
+    .object({
+      isAtProvider: z.boolean().describe("false: the account has no customer at the provider"),
+      standing: z.enum(STANDINGS).describe("What can be said of the meter now"),
+      reading: z
+        .object({
+          foundUnits: z.number().int().nullable().describe("What the provider showed, before a repair"),
+          meterUnits: z.number().int().nullable().describe("What it was left at; null: not readable"),
+          ledgerUnits: z.number().int().describe("What the ledger had at that time"),
+          status: evidenceStatus,
+          atMs: z.number().describe("When it was found last"),
+          isSeenAgain: z.boolean().describe("Whether a later run has found the same again"),
+        })
+        .nullable(),
+    })
+    .describe("What the provider's own meter showed when it was read last; reading is null before that"),
   why: z
     .object({ title: z.string(), reasons: z.array(z.string()) })
     .describe("Why it was billed, or was not, in words, with times in UTC"),

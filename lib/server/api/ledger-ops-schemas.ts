@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { UNITS_MAX } from "../../shared/units.ts";
+import { evidenceStatus } from "./answer-schemas.ts";
 import { pageQuery } from "./request-schemas.ts";
 
 /** What the operator's calls about the ledger take and answer. Requests are strict, answers are open. */
@@ -27,7 +28,6 @@ export const decideBody = z.strictObject({
 export const evidenceQuery = pageQuery.extend({ accountId: id });
 
 const verdict = z.enum(["match", "under_billed", "over_billed", "closed_cycle_drift", "unreadable"]);
-const status = z.enum(["proven", "repaired_and_confirmed", "error", "needs_review", "unreadable"]);
 
 const meterResult = z
   .object({
@@ -35,12 +35,15 @@ const meterResult = z
     feature: z.string(),
     cycle: z.string(),
     agreementId: z.string().nullable(),
+    isAtProvider: z
+      .boolean()
+      .describe("false: the account has no customer at the provider, and sent and meter are our own copy"),
     ledgerUnits: units("The sum of the rows"),
     sentUnits: units("The last total that the provider confirmed").nullable(),
     meterUnits: units("What the provider showed before a repair").nullable(),
     readBackUnits: units("What it showed after one").nullable(),
     verdict,
-    status,
+    status: evidenceStatus,
     cause: z.string().nullable(),
     error: z.string().nullable(),
   })

@@ -89,6 +89,7 @@ export const entry = {
   key: "0123456789abcdef0123456789abcdef",
   units: 1,
   atMs: 1_790_000_000_000,
+  bookedAtMs: 1_790_000_000_100,
   origin: {
     kind: "click",
     linkId: "p57000820c20a1g7104gm2rc1m70ynr8",
@@ -111,8 +112,10 @@ export const entryFacts = {
   agreement: { planKey: "pro", fromMs: 0 },
   cap: null,
   job: null,
+  moved: null,
   ledgerUnits: 1,
   confirmed: null,
+  proof: { isAtProvider: true, standing: "confirmed", reading: null },
 };
 
 export const estimate = {
@@ -154,6 +157,7 @@ export const meterResult = {
   feature: "clicks",
   cycle: "2026-10",
   agreementId: "agreement_1",
+  isAtProvider: true,
   ledgerUnits: 10,
   sentUnits: 8,
   meterUnits: 8,

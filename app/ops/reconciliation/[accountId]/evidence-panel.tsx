@@ -11,7 +11,7 @@ import { Panel } from "../../../components/panel.tsx";
 import { Empty } from "../../../components/states.tsx";
 import { Ago, Instant } from "../../../components/time.tsx";
 import { useList } from "../../../components/use-list.ts";
-import { formatDifference, STATUS_TITLES, VERDICTS } from "../words.ts";
+import { COPY_REPAIRED, COPY_VERDICTS, formatDifference, STATUS_TITLES, VERDICTS } from "../words.ts";
 
 type Evidence = FunctionReturnType<typeof api.evidence.list>["evidence"][number];
 
@@ -58,15 +58,19 @@ export function EvidencePanel({ accountId }: { accountId: string }) {
 }
 
 function Item({ evidence }: { evidence: Evidence }) {
-  const { status, feature, cycle, atMs, seenAtMs, verdict, cause } = evidence;
+  const { status, feature, cycle, atMs, seenAtMs, verdict, cause, isAtProvider } = evidence;
   const { title, tone } = STATUS_TITLES[status];
+  const isCopyRepaired = !isAtProvider && status === "repaired_and_confirmed";
   return (
     <li className="relative flex gap-4 pb-8 last:pb-0">
       <span aria-hidden className="absolute top-3 bottom-0 left-[5px] w-px bg-line in-last:hidden" />
-      <span aria-hidden className={`mt-1.5 size-[11px] shrink-0 rounded-full ${DOTS[tone]}`} />
+      <span
+        aria-hidden
+        className={`mt-1.5 size-[11px] shrink-0 rounded-full ${DOTS[isCopyRepaired ? "neutral" : tone]}`}
+      />
       <div className="flex min-w-0 flex-1 flex-col gap-3">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-          <h3 className="text-sm font-semibold">{title}</h3>
+          <h3 className="text-sm font-semibold">{isCopyRepaired ? COPY_REPAIRED : title}</h3>
           <Badge>
             {feature} {cycle}
           </Badge>
@@ -84,8 +88,8 @@ function Item({ evidence }: { evidence: Evidence }) {
             <Readings evidence={evidence} />
           </Step>
           <Step name="Decision">
-            {VERDICTS[verdict]}
-            {cause !== null && <span className="block text-muted">{cause}</span>}
+            {(isAtProvider ? VERDICTS : COPY_VERDICTS)[verdict]}
+            {isAtProvider && cause !== null && <span className="block text-muted">{cause}</span>}
           </Step>
           <Repair evidence={evidence} />
         </dl>
@@ -95,16 +99,16 @@ function Item({ evidence }: { evidence: Evidence }) {
 }
 
 function Readings({
-  evidence: { meterUnits, ledgerUnits, counterUnits, sentUnits },
+  evidence: { meterUnits, ledgerUnits, counterUnits, sentUnits, isAtProvider },
 }: {
   evidence: Evidence;
 }) {
   return (
     <>
       <span className="flex flex-wrap gap-x-5 gap-y-1 tabular-nums">
-        <Reading name="meter" units={meterUnits} none="not readable" />
+        <Reading name={isAtProvider ? "meter" : "own copy"} units={meterUnits} none="not readable" />
         <Reading name="ledger" units={ledgerUnits} none="" />
-        <Reading name="sent" units={sentUnits} none="nothing" />
+        {isAtProvider && <Reading name="sent" units={sentUnits} none="nothing" />}
         {meterUnits !== null && (
           <span className={meterUnits === ledgerUnits ? "text-good" : "font-medium text-bad"}>
             {meterUnits === ledgerUnits
@@ -131,14 +135,18 @@ function Reading({ name, units, none }: { name: string; units: number | null; no
   );
 }
 
-function Repair({ evidence: { status, ledgerUnits, readBackUnits, error } }: { evidence: Evidence }) {
+function Repair({ evidence }: { evidence: Evidence }) {
+  const { status, ledgerUnits, readBackUnits, error, isAtProvider } = evidence;
+  const name = isAtProvider ? "meter" : "copy";
   if (status === "repaired_and_confirmed") {
     return (
       <>
-        <Step name="Repair">{formatUnits(ledgerUnits)} was written as the meter&apos;s total.</Step>
+        <Step name="Repair">
+          {formatUnits(ledgerUnits)} was written as the {name}&apos;s total.
+        </Step>
         <Step name="Read-back">
           <span className="text-good">
-            {formatUnits(readBackUnits ?? ledgerUnits)} was read back: the meter is right.
+            {formatUnits(readBackUnits ?? ledgerUnits)} was read back: the {name} is right.
           </span>
         </Step>
       </>

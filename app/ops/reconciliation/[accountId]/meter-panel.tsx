@@ -15,23 +15,25 @@ const GOOD: readonly Standing[] = ["proven", "repaired"];
 
 /** One meter: its three numbers, whether it is right, and how that is known. */
 export function MeterPanel({ meter }: { meter: MeterView }) {
-  const { standing, sent, reading, sendError, ledgerUnits } = meter;
+  const { standing, sendError, ledgerUnits, isAtProvider } = meter;
+  // Of a copy that is kept here nothing was sent and nothing read.
+  const { sent, reading } = isAtProvider ? meter : { sent: null, reading: null };
   const { name, tone } = STANDING_NAMES[standing];
   const meterUnits = meterUnitsOf(meter);
   const isGood = GOOD.includes(standing);
   const Icon: LucideIcon = isGood ? CircleCheck : isTrouble(standing) ? CircleAlert : CircleDashed;
-  const error = reading?.error ?? (standing === "failing" ? sendError : null);
+  const error = meter.reading?.error ?? (standing === "failing" ? sendError : null);
   return (
     <Panel
       id={`meter-${meter.id}`}
       title={`${meter.feature === "clicks" ? "Clicks" : "Tokens"}, cycle ${meter.cycle}`}
-      about={meter.agreementId === null ? "No agreement" : <>Agreement {meter.agreementId}</>}
+      about={aboutOf(meter)}
       aside={<Badge tone={tone}>{name}</Badge>}
     >
       <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Number
           name="Provider's meter"
-          value={meterUnits === null ? "not read" : formatUnits(meterUnits)}
+          value={meterUnits === null ? (isAtProvider ? "not read" : "none") : formatUnits(meterUnits)}
           age={
             reading !== null && (
               <>
@@ -52,7 +54,11 @@ export function MeterPanel({ meter }: { meter: MeterView }) {
             )
           }
         />
-        <Number name="Difference" value={<Difference meter={meter} />} age="meter less ledger" />
+        <Number
+          name="Difference"
+          value={<Difference meter={meter} />}
+          age={isAtProvider && "meter less ledger"}
+        />
       </dl>
       <div className="flex gap-2.5 text-sm">
         <Icon
@@ -71,6 +77,12 @@ export function MeterPanel({ meter }: { meter: MeterView }) {
       </div>
     </Panel>
   );
+}
+
+/** The agreement of an account without a customer at the provider is one of ours, and of no use elsewhere. */
+function aboutOf({ agreementId, isAtProvider }: MeterView): string {
+  if (agreementId === null) return "No agreement";
+  return isAtProvider ? `Agreement ${agreementId}` : "No agreement at the provider";
 }
 
 function Number({ name, value, age }: { name: string; value: ReactNode; age: ReactNode }) {
