@@ -6,12 +6,12 @@ import { FEATURE_TOKENS } from "../lib/gate/types";
 import { parseAnchor } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
 import type { Doc, Id } from "./_generated/dataModel";
-import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server";
+import { internalQuery, type MutationCtx } from "./_generated/server";
 import { fixedAgreement } from "./agreements";
 import { allowances } from "./allowances";
 import { recordAct } from "./auditLog";
 import { operatorMutation, operatorQuery, refuse } from "./functions";
-import { findAccountOfUser, findBilling, findFixedLimit, findLimit, nextCursor } from "./rows";
+import { findAccount, findAccountOfUser, findBilling, findFixedLimit, findLimit, nextCursor } from "./rows";
 import { anchorSourceValidator } from "./inboxValidators";
 import { limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
 
@@ -301,11 +301,6 @@ export const idOf = internalQuery({
   returns: v.union(v.id("accounts"), v.null()),
   handler: async (ctx, { accountId }) => (await findAccount(ctx, accountId))?._id ?? null,
 });
-
-async function findAccount(ctx: Pick<QueryCtx, "db">, accountId: string): Promise<Doc<"accounts"> | null> {
-  const id = ctx.db.normalizeId("accounts", accountId);
-  return id === null ? null : await ctx.db.get(id);
-}
 
 function anchorFrom(text: string): number {
   const parsed = parseAnchor(text);

@@ -65,19 +65,37 @@ export const exportPage = accountQuery({
   handler: async (ctx, args) => await readPage(ctx, ctx.principal.account, args, EXPORT_PAGE),
 });
 
+const whyReturns = v.union(v.object({ entry: entryViewValidator, facts: whyFactsValidator }), v.null());
+
 /** The facts behind one entry of the account, for lib/ledger/why.ts. Null when the account has no such entry. */
 export const why = accountQuery({
   scope: "usage:read",
   args: { entryId: v.string() },
-  returns: v.union(v.object({ entry: entryViewValidator, facts: whyFactsValidator }), v.null()),
+  returns: whyReturns,
   handler: async (ctx, { entryId }) => {
-    const id = ctx.db.normalizeId("entries", entryId);
-    const entry = id === null ? null : await ctx.db.get(id);
-    if (entry?.accountId !== ctx.principal.accountId) return null;
-    const view = await entryReader(ctx)(entry);
-    return { entry: view, facts: await whyFactsOf(ctx, entry) };
+    const entry = await findEntry(ctx, entryId);
+    return entry?.accountId === ctx.principal.accountId ? await explain(ctx, entry) : null;
   },
 });
+
+/** The same of any account, for an operator whom its customer asks why. */
+export const whyForOperator = operatorQuery({
+  args: { entryId: v.string() },
+  returns: whyReturns,
+  handler: async (ctx, { entryId }) => {
+    const entry = await findEntry(ctx, entryId);
+    return entry === null ? null : await explain(ctx, entry);
+  },
+});
+
+async function findEntry(ctx: QueryCtx, entryId: string): Promise<Doc<"entries"> | null> {
+  const id = ctx.db.normalizeId("entries", entryId);
+  return id === null ? null : await ctx.db.get(id);
+}
+
+async function explain(ctx: QueryCtx, entry: Doc<"entries">) {
+  return { entry: await entryReader(ctx)(entry), facts: await whyFactsOf(ctx, entry) };
+}
 
 type CycleRange = IndexRangeBuilder<
   Doc<"entries">,

@@ -6,14 +6,13 @@ import { usableLimit } from "../lib/gate/limit-cache";
 import { limitStateOf } from "../lib/gate/limit-state";
 import { parseRequest } from "../lib/gate/request";
 import { freeUnitsOf } from "../lib/gate/room";
-import { RUNNING_LISTED_MAX } from "../lib/gate/running";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { cycleAt } from "../lib/ledger/cycle";
 import { checkUnits } from "../lib/shared/units";
 import { previewJob } from "./preview";
 import { accountMutation, accountQuery, refuse } from "./functions";
 import * as calls from "./gateCalls";
-import { findBudget, findJobsThatTellCost, findLimit, findOwnJob, nextCursor } from "./rows";
+import { findBudget, findJobsThatTellCost, findLimit, findOwnJob, nextCursor, runningJobs } from "./rows";
 import {
   afterArgs,
   jobStatusValidator,
@@ -169,10 +168,7 @@ export const usage = accountQuery({
     const row = await findBudget(ctx, accountId, FEATURE_TOKENS, cycle.name);
     const limitRow = await findLimit(ctx, accountId);
     const limit = limitRow === null ? null : usableLimit(limitRow, nowMs);
-    const running = await ctx.db
-      .query("jobs")
-      .withIndex("by_account_status_lease", (q) => q.eq("accountId", accountId).eq("status", "running"))
-      .take(RUNNING_LISTED_MAX);
+    const running = await runningJobs(ctx, accountId);
     const budget = { usedUnits: row?.usedUnits ?? 0, heldUnits: row?.heldUnits ?? 0 };
     return {
       accountId,
@@ -183,7 +179,7 @@ export const usage = accountQuery({
       limit,
       limitAgeMs: limit === null ? null : nowMs - limit.readAtMs,
       freeUnits: limit === null ? null : freeUnitsOf(limit.limitUnits, budget),
-      running: running.map((job) => viewJob(job._id, job)),
+      running,
     };
   },
 });

@@ -1,4 +1,6 @@
 import { STATUSES_THAT_TELL_COST } from "../lib/gate/estimates";
+import { type JobView, viewJob } from "../lib/gate/job-view";
+import { RUNNING_LISTED_MAX } from "../lib/gate/running";
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import type { Doc, Id } from "./_generated/dataModel";
 import type { QueryCtx } from "./_generated/server";
@@ -13,6 +15,21 @@ export function nextCursor(page: {
   readonly continueCursor: string;
 }): string | null {
   return page.isDone ? null : page.continueCursor;
+}
+
+/** The account with an id that came from outside; null for a text that is none. */
+export async function findAccount(ctx: Reader, accountId: string): Promise<Doc<"accounts"> | null> {
+  const id = ctx.db.normalizeId("accounts", accountId);
+  return id === null ? null : await ctx.db.get(id);
+}
+
+/** The jobs of an account that run, for its screens: those whose lease ends first. */
+export async function runningJobs(ctx: Reader, accountId: Id<"accounts">): Promise<JobView[]> {
+  const running = await ctx.db
+    .query("jobs")
+    .withIndex("by_account_status_lease", (q) => q.eq("accountId", accountId).eq("status", "running"))
+    .take(RUNNING_LISTED_MAX);
+  return running.map((job) => viewJob(job._id, job));
 }
 
 /** The account of a signed-in user. One that was merged into another is never found. */

@@ -12,9 +12,15 @@ import { accountsNamed } from "./exactIds";
 import { operatorAction, operatorQuery } from "./functions";
 import { accountSourceValidator, anchorSourceValidator } from "./inboxValidators";
 import { refreshLimit } from "./limits";
-import { findBilling, findBudget, findLimit, hasPart, nextCursor } from "./rows";
+import { findAccount, findBilling, findBudget, findLimit, hasPart, nextCursor, runningJobs } from "./rows";
 import schema from "./schema";
-import { afterArgs, limitUnitsValidator, notFoundValidator, providerValidator } from "./validators";
+import {
+  afterArgs,
+  jobViewValidator,
+  limitUnitsValidator,
+  notFoundValidator,
+  providerValidator,
+} from "./validators";
 
 /** Accounts as the operators' screens show them: who, which plan, how much of it is used, and what stands in the way. */
 
@@ -142,8 +148,7 @@ export const get = operatorQuery({
     v.null(),
   ),
   handler: async (ctx, { accountId }) => {
-    const id = ctx.db.normalizeId("accounts", accountId);
-    const account = id === null ? null : await ctx.db.get(id);
+    const account = await findAccount(ctx, accountId);
     if (account === null) return null;
     const nowMs = Date.now();
     const cached = await findLimit(ctx, account._id);
@@ -173,6 +178,16 @@ export const get = operatorQuery({
         return { agreementId, planKey, fromMs, untilMs };
       }),
     };
+  },
+});
+
+/** The running jobs behind what an account holds: the 100 whose lease ends first. */
+export const holds = operatorQuery({
+  args: { accountId: v.string() },
+  returns: v.array(jobViewValidator),
+  handler: async (ctx, { accountId }) => {
+    const account = await findAccount(ctx, accountId);
+    return account === null ? [] : await runningJobs(ctx, account._id);
   },
 });
 

@@ -1,13 +1,14 @@
 import { mergedStream, stream } from "convex-helpers/server/stream";
-import { v } from "convex/values";
+import { type ObjectType, v } from "convex/values";
 
 import { FEATURE_TOKENS } from "../lib/gate/types";
 import { cycleAt, cycleByName } from "../lib/ledger/cycle";
 import { FEATURE_CLICKS } from "../lib/ledger/meter";
 import type { Doc } from "./_generated/dataModel";
+import type { QueryCtx } from "./_generated/server";
 import { entryReader, type EntryView, entryViewValidator } from "./entryRows";
-import { accountQuery, refuse } from "./functions";
-import { hasPart, nextCursor } from "./rows";
+import { accountQuery, operatorQuery, refuse } from "./functions";
+import { findAccount, hasPart, nextCursor } from "./rows";
 import schema from "./schema";
 
 /** The ledger as its screen shows it: the newest row first, which `entries.list` of the API does not have. */
@@ -36,54 +37,73 @@ export const firstCycle = accountQuery({
   },
 });
 
+const filterArgs = {
+  /** The name of a cycle. Left out: the current one. */
+  cycle: v.optional(v.string()),
+  feature: v.optional(v.union(v.literal(FEATURE_CLICKS), v.literal(FEATURE_TOKENS))),
+  /** Also the rows that count for nothing. */
+  all: v.boolean(),
+  linkId: v.optional(v.string()),
+  /** Part of the code of a link or of the key of a job, whatever its case. */
+  text: v.optional(v.string()),
+  cursor: v.union(v.string(), v.null()),
+};
+const pageReturns = v.object({
+  cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
+  entries: v.array(entryViewValidator),
+  cursor: v.union(v.string(), v.null()),
+});
+
 export const recent = accountQuery({
   scope: "usage:read",
-  args: {
-    /** The name of a cycle. Left out: the current one. */
-    cycle: v.optional(v.string()),
-    feature: v.optional(v.union(v.literal(FEATURE_CLICKS), v.literal(FEATURE_TOKENS))),
-    /** Also the rows that count for nothing. */
-    all: v.boolean(),
-    linkId: v.optional(v.string()),
-    /** Part of the code of a link or of the key of a job, whatever its case. */
-    text: v.optional(v.string()),
-    cursor: v.union(v.string(), v.null()),
-  },
-  returns: v.object({
-    cycle: v.object({ name: v.string(), startMs: v.number(), endMs: v.number() }),
-    entries: v.array(entryViewValidator),
-    cursor: v.union(v.string(), v.null()),
-  }),
-  handler: async (ctx, { cycle: named, feature, all, linkId, text, cursor }) => {
-    const { account, accountId } = ctx.principal;
-    const cycle =
-      named === undefined
-        ? cycleAt(account.cycleAnchorMs, Date.now())
-        : (cycleByName(account.cycleAnchorMs, named) ??
-          refuse("invalid", "cycle is not the name of a cycle"));
-    const view = entryReader(ctx);
-    const features = feature === undefined ? [FEATURE_CLICKS, FEATURE_TOKENS] : [feature];
-    const rows = mergedStream(
-      features.map((one) =>
-        stream(ctx.db, schema)
-          .query("entries")
-          .withIndex("by_account_feature_cycle", (q) =>
-            q.eq("accountId", accountId).eq("feature", one).eq("cycle", cycle.name),
-          )
-          .order("desc"),
-      ),
-      ["atMs", "_creationTime"],
-    ).filterWith(async (row) => {
-      if (!(all || row.units !== 0) || !isOfLink(row, linkId)) return false;
-      return text === undefined || hasPart([nameOf(await view(row))], text);
-    });
-    const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
-    const entries = [];
-    for (const row of page.page) entries.push(await view(row));
-    const { name, startMs, endMs } = cycle;
-    return { cycle: { name, startMs, endMs }, entries, cursor: nextCursor(page) };
+  args: filterArgs,
+  returns: pageReturns,
+  handler: (ctx, filter) => readPage(ctx, ctx.principal.account, filter),
+});
+
+/** The same of any account, for an operator whom its customer asks why. */
+export const ofAccount = operatorQuery({
+  args: { accountId: v.string(), ...filterArgs },
+  returns: v.object({ entries: v.array(entryViewValidator), cursor: v.union(v.string(), v.null()) }),
+  handler: async (ctx, { accountId, ...filter }) => {
+    const account = await findAccount(ctx, accountId);
+    if (account === null) return { entries: [], cursor: null };
+    const { entries, cursor } = await readPage(ctx, account, filter);
+    return { entries, cursor };
   },
 });
+
+async function readPage(
+  ctx: QueryCtx,
+  account: Doc<"accounts">,
+  { cycle: named, feature, all, linkId, text, cursor }: ObjectType<typeof filterArgs>,
+) {
+  const cycle =
+    named === undefined
+      ? cycleAt(account.cycleAnchorMs, Date.now())
+      : (cycleByName(account.cycleAnchorMs, named) ?? refuse("invalid", "cycle is not the name of a cycle"));
+  const view = entryReader(ctx);
+  const features = feature === undefined ? [FEATURE_CLICKS, FEATURE_TOKENS] : [feature];
+  const rows = mergedStream(
+    features.map((one) =>
+      stream(ctx.db, schema)
+        .query("entries")
+        .withIndex("by_account_feature_cycle", (q) =>
+          q.eq("accountId", account._id).eq("feature", one).eq("cycle", cycle.name),
+        )
+        .order("desc"),
+    ),
+    ["atMs", "_creationTime"],
+  ).filterWith(async (row) => {
+    if (!(all || row.units !== 0) || !isOfLink(row, linkId)) return false;
+    return text === undefined || hasPart([nameOf(await view(row))], text);
+  });
+  const page = await rows.paginate({ cursor, numItems: PAGE, maximumRowsRead: ROWS_READ_MAX });
+  const entries = [];
+  for (const row of page.page) entries.push(await view(row));
+  const { name, startMs, endMs } = cycle;
+  return { cycle: { name, startMs, endMs }, entries, cursor: nextCursor(page) };
+}
 
 function isOfLink({ origin }: Doc<"entries">, linkId: string | undefined): boolean {
   return linkId === undefined || (origin.kind === "click" && origin.linkId === linkId);

@@ -131,3 +131,65 @@ test("none of it is for a customer", async () => {
     refused,
   );
 });
+
+describe("what a customer was told", () => {
+  const FOREIGN = { accountId: "x", entryId: "x" };
+
+  test("an operator sees the holds, the refusal and the entry with its reason, as the customer does", async () => {
+    const { accountId } = tenant;
+    const job = await tenant.start({ key: "runs", units: 600 });
+    const answer = await tenant.admit({ key: "too-much", units: 500 });
+    if (answer.kind !== "refused") throw new Error("it was admitted");
+    const ended = await tenant.start({ key: "ended", units: 10 });
+    await tenant.charge({ jobId: ended.id, step: 1, units: 7, fence: ended.fence });
+    await tenant.settle({ jobId: ended.id, outcome: "completed", fence: ended.fence });
+
+    const { running } = await tenant.query<{ running: unknown[] }>("gate:usage", {});
+    expect(await operator.query("screensAccounts:holds", { accountId })).toEqual(running);
+    expect(running).toMatchObject([{ id: job.id, heldUnits: 600 }]);
+
+    const refused = await operator.query("screensRefusals:ofAccount", { accountId, cursor: null });
+    expect(refused).toEqual(await tenant.query("screensRefusals:recent", { cursor: null }));
+    expect(refused).toMatchObject({ refused: [{ key: "too-much", refusal: answer.refusal }] });
+
+    const listed = { accountId, all: true, cursor: null };
+    const { entries } = await operator.query<{ entries: { id: string }[] }>(
+      "screensEntries:ofAccount",
+      listed,
+    );
+    expect(entries).toMatchObject([{ units: 7, origin: { kind: "job", jobKey: "ended" } }]);
+    const entryId = entries[0]?.id ?? "";
+    const why = await operator.query("entries:whyForOperator", { entryId });
+    expect(why).toMatchObject({ entry: { id: entryId }, facts: { job: { usedUnits: 7 } } });
+    expect(why).toEqual(await tenant.query("entries:why", { entryId }));
+  });
+
+  test("of another account there is nothing of it, and of an id that is none nothing", async () => {
+    const other = await createTenant(backend, { limitUnits: 1 });
+    await tenant.start({ key: "runs", units: 600 });
+    await tenant.admit({ key: "too-much", units: 5_000 });
+    for (const accountId of [other.accountId, FOREIGN.accountId]) {
+      expect(await operator.query("screensAccounts:holds", { accountId })).toEqual([]);
+      const page = { accountId, cursor: null };
+      expect(await operator.query("screensRefusals:ofAccount", page)).toEqual({ refused: [], cursor: null });
+      expect(await operator.query("screensEntries:ofAccount", { ...page, all: true })).toEqual({
+        entries: [],
+        cursor: null,
+      });
+    }
+    expect(await operator.query("entries:whyForOperator", { entryId: FOREIGN.entryId })).toBeNull();
+  });
+
+  test("it is for operators alone, also for the account that asks about itself", async () => {
+    const { accountId } = tenant;
+    const calls: [string, object][] = [
+      ["screensAccounts:holds", { accountId }],
+      ["screensRefusals:ofAccount", { accountId, cursor: null }],
+      ["screensEntries:ofAccount", { accountId, all: true, cursor: null }],
+      ["entries:whyForOperator", { entryId: FOREIGN.entryId }],
+    ];
+    for (const [path, args] of calls) {
+      await expect(tenant.query(path, args), path).rejects.toMatchObject({ data: { code: "forbidden" } });
+    }
+  });
+});

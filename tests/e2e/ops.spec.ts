@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import type { TempStack } from "../../scripts/support/temp-stack.ts";
 import { expectAccessible, scrollWidth } from "./screen-checks.ts";
-import { collectErrors, expect, open, type Person, rowsOf, signUp, test } from "./stack.ts";
+import { collectErrors, expect, fillJob, open, type Person, rowsOf, signUp, test } from "./stack.ts";
 
 /** Of every screen of this part, and its address below /ops. */
 const SECTIONS = {
@@ -130,6 +130,38 @@ test("a meter that somebody else wrote to is found, repaired and read back, and 
   await page.getByRole("button", { name: "Read its meters now" }).click();
   await expect(newest).toContainText("found again");
   await expect(page.getByText("shows exactly what the ledger adds up to")).toBeVisible();
+  expect(errors).toEqual([]);
+});
+
+test("why a customer's job was refused and their click billed is on the page of the account", async ({
+  page,
+  context,
+  stack,
+}) => {
+  const errors = collectErrors(context);
+  const { email } = await signUp(page, stack, { isOperator: true });
+  await open(page, "Jobs");
+  await fillJob(page, { units: 4_000, stepUnits: 100, steps: 20, pace: "every 5 s" });
+  await page.getByRole("button", { name: "Start five at once" }).click();
+  await expect(page.getByText(/of 5 refused/)).toBeVisible();
+  await open(page, "Links");
+  await makeLink(page, "asked-about");
+  await click(stack, "asked-about", 1);
+
+  await page.goto(`${stack.siteUrl}/ops/accounts`);
+  await page.getByRole("link", { name: email }).first().click();
+  await expect(rowsOf(page, "Holds")).toHaveCount(2);
+  await expect(rowsOf(page, "Refusals").first()).toContainText("Your own running jobs hold the room");
+  await expect(rowsOf(page, "Refusals").first()).toContainText("2,000 of 10,000 are free");
+  const entry = rowsOf(page, "Entries").filter({ hasText: "/asked-about" });
+  await entry.getByRole("button", { name: "Why?" }).click();
+  const why = page.getByRole("dialog", { name: "Why was this billed?" });
+  await expect(why.getByText(/no rule/i).first()).toBeVisible();
+  await expectAccessible(page, "why, for an operator");
+  await page.keyboard.press("Escape");
+  await expectAccessible(page, "an account with entries");
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await scrollWidth(page)).toBeLessThanOrEqual(390);
   expect(errors).toEqual([]);
 });
 

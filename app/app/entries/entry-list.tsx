@@ -11,11 +11,11 @@ import { ListBody } from "../../components/list-body.tsx";
 import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useList } from "../../components/use-list.ts";
+import { type List, useList } from "../../components/use-list.ts";
 import { formatUnits } from "../../components/format.ts";
 import { CLICK_CLASSES } from "../links/click-classes.ts";
 import { useUsage } from "../use-usage.ts";
-import { WhyDialog } from "./why-dialog.tsx";
+import { WhyDialog, type WhyQuery } from "./why-dialog.tsx";
 
 export type EntryFilter = Omit<FunctionArgs<typeof api.screensEntries.recent>, "cursor">;
 
@@ -47,6 +47,16 @@ export function EntryList({ filter }: { filter: EntryFilter }) {
     api.screensEntries.recent,
     current === undefined ? "skip" : { cycle: current, ...filter },
   );
+  return <EntryTable list={list} whyQuery={api.entries.why} />;
+}
+
+/** The same list whoever looks at it. */
+export function EntryTable(props: {
+  list: List<{ readonly entries: readonly EntryView[]; readonly cursor: string | null }>;
+  /** Answers for the entries that the reader may see. */
+  whyQuery: WhyQuery;
+}) {
+  const { list, whyQuery } = props;
   const [asked, setAsked] = useState<EntryView | null>(null);
   const [isAsked, setIsAsked] = useState(false);
   const columns = columnsOf((entry) => {
@@ -72,7 +82,7 @@ export function EntryList({ filter }: { filter: EntryFilter }) {
       >
         {(entries) => <Table label="Entries" columns={columns} rows={entries} keyOf={({ id }) => id} />}
       </ListBody>
-      <WhyDialog entry={asked} isOpen={isAsked} onClose={() => setIsAsked(false)} />
+      <WhyDialog query={whyQuery} entry={asked} isOpen={isAsked} onClose={() => setIsAsked(false)} />
     </>
   );
 }

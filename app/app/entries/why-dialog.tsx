@@ -12,27 +12,35 @@ import { formatInstant, formatInstantSeconds } from "../../components/format.ts"
 import { Loading } from "../../components/states.tsx";
 import { planName } from "../plan/plans.ts";
 
+export type WhyQuery = typeof api.entries.why | typeof api.entries.whyForOperator;
+
 /** "Why was this billed", or was not: from the row to the bill, in sentences, and the facts behind them. */
-export function WhyDialog(props: { entry: EntryView | null; isOpen: boolean; onClose: () => void }) {
+export function WhyDialog(props: {
+  query: WhyQuery;
+  entry: EntryView | null;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
   return (
     <Dialog
       isOpen={props.isOpen}
       onClose={props.onClose}
       title={props.entry?.units === 0 ? "Why was this not billed?" : "Why was this billed?"}
     >
-      {props.entry !== null && <WhyOf key={props.entry.id} entryId={props.entry.id} />}
+      {props.entry !== null && <WhyOf key={props.entry.id} query={props.query} entryId={props.entry.id} />}
     </Dialog>
   );
 }
 
 /** An entry, and from there to the one it corrects or that moved it. */
-function WhyOf({ entryId }: { entryId: string }) {
+function WhyOf({ query, entryId }: { query: WhyQuery; entryId: string }) {
   const [shownId, setShownId] = useState(entryId);
-  return <Why key={shownId} entryId={shownId} onShow={setShownId} />;
+  return <Why key={shownId} query={query} entryId={shownId} onShow={setShownId} />;
 }
 
-function Why({ entryId, onShow }: { entryId: string; onShow: (entryId: string) => void }) {
-  const found = useQuery(api.entries.why, { entryId });
+function Why(props: { query: WhyQuery; entryId: string; onShow: (entryId: string) => void }) {
+  const { query, entryId, onShow } = props;
+  const found = useQuery(query, { entryId });
   if (found === undefined) return <Loading what="the reasons" />;
   if (found === null) return <p className="text-sm">This entry is not there any more.</p>;
   const { entry, facts } = found;

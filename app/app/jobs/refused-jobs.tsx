@@ -1,5 +1,6 @@
 "use client";
 
+import type { FunctionReturnType } from "convex/server";
 import { SearchX } from "lucide-react";
 import { api } from "../../../convex/_generated/api";
 import type { RefusedView } from "../../../convex/screensRefusals.ts";
@@ -10,7 +11,7 @@ import { Panel } from "../../components/panel.tsx";
 import { Empty } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Instant } from "../../components/time.tsx";
-import { useList } from "../../components/use-list.ts";
+import { type List, useList } from "../../components/use-list.ts";
 
 /** What the list asks for first. */
 export const FIRST_REFUSED = { cursor: null };
@@ -33,15 +34,23 @@ const COLUMNS: readonly Column<RefusedView>[] = [
 /** Jobs that did not start, newest first, live. Not there for who was never refused one. */
 export function RefusedJobs() {
   const list = useList(api.screensRefusals.recent, {});
+  return (
+    <RefusedPanel
+      list={list}
+      about="Jobs that did not start, of the last 30 days, with the numbers of that moment and what could be done then. Nothing was held or charged for them."
+    />
+  );
+}
+
+type RefusedPage = FunctionReturnType<typeof api.screensRefusals.recent>;
+
+/** The same list whoever looks at it; not there without a refusal. */
+export function RefusedPanel({ list, about }: { list: List<RefusedPage>; about: string }) {
   const { page, pages, isArriving } = list;
   if (page === undefined) return null;
   if (page.refused.length === 0 && pages.number === 1 && !isArriving) return null;
   return (
-    <Panel
-      id="refused"
-      title="Refused"
-      about="Jobs that did not start, of the last 30 days, with the numbers of that moment and what could be done then. Nothing was held or charged for them."
-    >
+    <Panel id="refused" title="Refused" about={about}>
       <ListBody
         list={list}
         rows={page.refused}

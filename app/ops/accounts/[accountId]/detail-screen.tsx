@@ -17,6 +17,7 @@ import { Ago, Instant } from "../../../components/time.tsx";
 import { useUntilEnd } from "../../../components/use-until-end.ts";
 import { AccountState } from "../accounts-screen.tsx";
 import { ActsPanel } from "./acts-panel.tsx";
+import { ToldPanels } from "./told-panels.tsx";
 
 export type AccountView = NonNullable<FunctionReturnType<typeof api.screensAccounts.get>>;
 
@@ -48,6 +49,7 @@ export function DetailScreen({ accountId }: { accountId: string }) {
       </div>
       <Standing account={account} />
       <UsagePanel account={account} />
+      <ToldPanels accountId={account.id} cycle={account.cycle.name} />
       <ActsPanel account={account} />
       <FactsPanel account={account} />
     </>
