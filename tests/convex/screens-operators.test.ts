@@ -189,7 +189,7 @@ describe("what a customer was told", () => {
       ["entries:whyForOperator", { entryId: FOREIGN.entryId }],
     ];
     for (const [path, args] of calls) {
-      await expect(tenant.query(path, args), path).rejects.toMatchObject({ data: { code: "forbidden" } });
+      await expect(tenant.query(path, args)).rejects.toMatchObject({ data: { code: "forbidden" } });
     }
   });
 });
